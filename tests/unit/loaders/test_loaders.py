@@ -18,7 +18,7 @@ import pytest
 import zstandard
 
 from tests.support.loading import INTEGER, A, B, P, read, write
-from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, quads_of, sources
+from triplake.loaders import LoadReport, Progress, Source, Syntax, Triple, pipes, quads_of, sources
 from triplake.loaders import read as reading
 from triplake.loaders.compression import opened
 from triplestore.engine import Engine
@@ -300,13 +300,13 @@ def test_standard_input(engine: Engine, monkeypatch: pytest.MonkeyPatch, pack: t
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(text.encode()))))
         found = sources(["-"], format)
         assert read(engine, *found)[0] == Counter({(A, P, B): 1})
-        Path(found[0].path).unlink()
+        pipes.remove(found[0].path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"<> <p> <o> .")))
     found = sources(["-"], "ttl")
     with pytest.raises(InputError, match=r"^<stdin>:1:1: No scheme found") as caught:
         read(engine, *found)
     assert caught.value.exit_code == 3
-    Path(found[0].path).unlink()
+    pipes.remove(found[0].path)
 
 
 def test_a_list_is_no_path() -> None:
