@@ -306,6 +306,7 @@ def test_a_store_that_is_gone(store: Store, readers: Readers) -> None:
 
 
 @pytest.mark.parametrize("updates", [1, 20])
+@pytest.mark.sampled(each=2)
 def test_another_store_at_the_path(tmp_path: Path, updates: int) -> None:
     """One with the number of the version at hand, or with a smaller one, as a copy that is brought back."""
 

@@ -40,6 +40,7 @@ def test_a_form_of_a_reader_has_the_limit_of_a_query(reading: httpx.Client) -> N
     assert reading.post("/sparql", data={"query": "ASK {} #" + "x" * 200_000}).status_code == 200
 
 
+@pytest.mark.long
 def test_a_form_of_a_writer_has_that_of_an_update(store: Path) -> None:
     with serving(store, access=ACCESS) as client:
         long = " #" + "x" * MAX_QUERY

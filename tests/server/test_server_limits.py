@@ -73,6 +73,7 @@ class TestLimits:
             assert len(rows(sent(client, "SELECT * {?s ?p ?o}", QUERY))) == 1_000
             eventually(lambda: process.memory_info().rss - before < 200 << 20)
 
+    @pytest.mark.long
     def test_the_memory_of_a_query_that_is_cut_is_given_back(self, tmp_path: Path) -> None:
         """A sort takes hold of all that is allowed before its end is near; the process lets go of it afterwards."""
         import psutil

@@ -125,6 +125,7 @@ def test_what_is_not_kept_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) 
         assert data["until"] > 4
 
 
+@pytest.mark.long
 def test_who_reads_nothing_holds_up_nobody(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broadcast, "KEPT_BYTES", 1 << 20)
     big = PREFIX + "REGISTER QUERY big AS CONSTRUCT { ?s ?p ?o } FROM STREAM <s> [RANGE 100 STEP 1] { ?s ?p ?o }"
@@ -160,6 +161,7 @@ def test_who_reads_slowly_holds_no_answer(monkeypatch: pytest.MonkeyPatch) -> No
     assert pieces[-1] == b"x" * broadcast.PIECE
 
 
+@pytest.mark.long
 def test_a_file_that_grows(store: Path, tmp_path: Path) -> None:
     source, given = tmp_path / "grows.txt", lines(4)
     source.write_text("\n".join(given[:20]) + "\n")

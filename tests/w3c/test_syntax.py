@@ -94,7 +94,8 @@ def test_case(duckdb: Engine, case: Case) -> None:
     check(duckdb, case)
 
 
-@pytest.mark.parametrize("suite", [pytest.param("rdf-n-triples", marks=pytest.mark.long_on_spark), "rdf-n-quads"])
+@pytest.mark.parametrize("suite", ["rdf-n-triples", "rdf-n-quads"])
+@pytest.mark.long_on_spark
 def test_lines_on_each_engine(engine: Engine, tmp_path: Path, suite: str) -> None:
     """Each engine reads the files of a suite in one go as the strict parser reads them, and refuses the same ones."""
     found = {

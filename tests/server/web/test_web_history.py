@@ -96,6 +96,7 @@ def test_the_hierarchy_of_classes(page: Page, served: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
+@pytest.mark.sampled(each=2)
 def test_a_file_is_looked_at_then_loaded(page: Page, served: httpx.Client, tmp_path: Path, packed: bool) -> None:
     file = tmp_path / ("new.ttl.gz" if packed else "new.ttl")
     file.write_bytes(gzip.compress(FILE.encode()) if packed else FILE.encode())
@@ -180,6 +181,7 @@ def test_all_rows_can_be_read(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", seeds(["dark", "light"], 1))
+@pytest.mark.long
 def test_they_fit_a_phone(browser: Browser, served: httpx.Client, scheme: str) -> None:
     with opened(browser, served, viewport={"width": 390, "height": 800}, color_scheme=scheme) as page:
         page.get_by_role("button", name="New query").click()

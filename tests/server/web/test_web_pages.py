@@ -111,6 +111,7 @@ def test_the_keyboard_alone(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.sampled(each=2)
 def test_every_page_fits_a_phone_and_can_be_read(browser: Browser, server: httpx.Client, scheme: str) -> None:
     """No page is wider than the screen, and axe-core finds nothing."""
     with opened(browser, server, viewport={"width": 390, "height": 800}, color_scheme=scheme) as page:

@@ -113,6 +113,7 @@ def test_a_statement_that_is_spelled(spark_engine: Any, asked: list[str]) -> Non
     assert sorted(rows(spark_engine, lengths)) == [(1,), (1,), (2,), (2,), (2,), (2,), (3,), (3,)]
 
 
+@pytest.mark.long
 def test_more_than_fits_is_for_spark(spark: Any, asked: list[str]) -> None:
     from triplestore.engine.spark import SparkEngine
 

@@ -175,6 +175,7 @@ class TestWorkingTables:
         assert rows(engine, "SELECT b, a FROM turned") == [(2, 1), (4, 3)]
         assert rows(engine, "SELECT COUNT(*) AS n FROM t") == [(12 - 3,)]
 
+    @pytest.mark.long_on_spark
     def test_many_appends(self, engine: Engine) -> None:
         engine.load("t", pairs())
         for number in range(30):

@@ -303,6 +303,7 @@ def test_lines_are_read_some_bytes_at_a_time(tmp_path: Path, monkeypatch: pytest
         assert places == [1 + sum(len(lines) for _, lines in batches[:n]) for n in range(len(batches))]
 
 
+@pytest.mark.long_on_spark
 def test_more_odd_lines_than_a_batch(engine: Engine, tmp_path: Path) -> None:
     path = write(tmp_path, "odd.nt", "".join(f'{A} {P} "{n}\\n" .\n' for n in range(150_000)))
     found, _ = read(engine, path)

@@ -63,6 +63,7 @@ GROWING = [
 
 @pytest.mark.long_on_spark
 @pytest.mark.parametrize("text", GROWING)
+@pytest.mark.sampled(each=2)
 def test_a_class_that_rules_compare_grows(engine: Engine, text: str) -> None:
     start = [(C[0], SUB, C[0]), (C[2], P0, C[3])]
     check(engine, history(text + EQUAL, start, (C[0], P1, C[1]), (C[0], P1, C[1])))

@@ -128,6 +128,7 @@ def rows(store: Store, query: str, **how: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.long_on_spark(each=2)
 @each_mode
+@pytest.mark.sampled(each=2)
 def test_a_store_reasons_with_literals(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, DATA, equality)
     found = closure(store)
@@ -160,6 +161,7 @@ def test_a_store_reasons_with_literals(make_store: MakeStore, tmp_path: Path, eq
 
 @pytest.mark.long_on_spark(each=2)
 @each_mode
+@pytest.mark.sampled(each=2)
 def test_two_values_of_one_term_are_a_contradiction(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     text = ':v owl:sameAs 42 , 43 , "043"^^xsd:integer . :f a owl:FunctionalProperty . :a :f 1 , 2 , 3 , "u"^^:own .'
     store = loaded(make_store, tmp_path, text, equality)
@@ -185,6 +187,7 @@ AGES = ":age a owl:FunctionalProperty . :p :age 5 , 6 . :q :age 5 . :r :age 7"
 
 @pytest.mark.long_on_spark(each=2)
 @each_mode
+@pytest.mark.sampled(each=2)
 def test_values_of_a_functional_property_stay_apart(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, f"{AGES} .", equality)
     five, six = typed("5", "integer"), typed("6", "integer")
@@ -248,6 +251,7 @@ def test_unknown_values_hide_no_clash(tmp_path: Path, equality: str) -> None:
 
 @pytest.mark.long_on_spark(each=2)
 @each_mode
+@pytest.mark.sampled(each=2)
 def test_a_type_that_a_value_is_not_of(make_store: MakeStore, tmp_path: Path, equality: str) -> None:
     store = loaded(make_store, tmp_path, ':v owl:sameAs 42 ; a xsd:string . :w owl:sameAs "300"^^xsd:byte .', equality)
     wrong = [v for v in store.check() if v.rule == "dt-not-type"]

@@ -77,6 +77,7 @@ def test_columns_have_types(name: str) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_columns_on_spark_have_the_types_that_they_have_here(spark: SparkSession) -> None:
     """In executors' SQL, as in Python: typed, and as N-Triples."""
     longest = max(len(tokens) for tokens, _, _ in COLUMNS.values())

@@ -175,6 +175,7 @@ def test_clauses() -> None:
     assert parsed("a-b") == Clauses((), (Words(("a", "b")),), ())
 
 
+@pytest.mark.long_on_spark
 def test_store(make_store: MakeStore) -> None:
     from rdflib import RDFS, Literal, URIRef
     from rdflib.namespace import OWL

@@ -57,6 +57,7 @@ def read(kg: Path, source: object, **options: object) -> tuple[list[tuple[int, i
         return [(answer.time, len(answer.rows)) for answer in run], run.stats
 
 
+@pytest.mark.long
 def test_sources_give_the_same(kg: Path, tmp_path: Path) -> None:
     text = lines(9)
     (tmp_path / "s.txt").write_text(text)

@@ -45,6 +45,7 @@ def export(store: str, *options: str) -> str:
     return done("export", store, "--sorted", *options)
 
 
+@pytest.mark.long
 def test_groups_end_where_single_ones_do(folder: Path) -> None:
     (folder / "changes").mkdir()
     dice = random.Random(5)

@@ -99,6 +99,7 @@ def people(make_store: MakeStore, tmp_path: Path) -> Store:
 LONELY = (E.c, RDF.type, E.Lonely)
 
 
+@pytest.mark.long_on_spark
 def test_not_and_aggregate_are_evaluated(people: Store) -> None:
     assert [v.rule for v in people.check()] == ["alone"]
     assert {LONELY, (E.b, RDF.type, E.Lonely), (E.a, E.next, Literal(10))} <= set(people.triples())

@@ -100,6 +100,7 @@ ASKED = (
 
 
 @pytest.mark.parametrize("same_as", seeds(["expand", "canonical"], 1))
+@pytest.mark.long
 def test_answers_without_the_driver(tmp_path: Path, spark: SparkSession, same_as: str) -> None:
     """The rows and types of a streamed answer's data frame are those that the driver has, after a change too."""
     with Store.create(tmp_path / "kg", ["owl2rl"], spark=spark) as store:
