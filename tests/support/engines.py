@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from triplestore.engine import Engine
+from triplestore.model.terms import SPELLING, spelling
 
 Edges = list[tuple[int, int]]
 
@@ -106,8 +107,9 @@ def check_components(engine: Engine, edges: Edges) -> None:
 
 def check_numbered(engine: Engine, tokens: set[str]) -> None:
     engine.load("given", pa.table({"token": pa.array(sorted(tokens, key=hash), pa.string())}))
-    assert engine.number("given", "SELECT token FROM given", "token", len(tokens)) == len(tokens)
-    assert rows(engine, "SELECT n, token FROM given") == list(enumerate(sorted(tokens, key=str.encode), 1))
+    assert engine.number("given", "SELECT token FROM given", SPELLING, len(tokens)) == len(tokens)
+    assert rows(engine, "SELECT n, token FROM given") == list(enumerate(sorted(tokens, key=spelling), 1))
 
 
 TOKENS = {f"<http://e/{chr(code)}{n % 7}>" for n, code in enumerate([*range(33, 500), *range(0x1F600, 0x1F640)])}
+TOKENS |= {f"<http://e/{n}>" for n in range(200)}

@@ -19,6 +19,7 @@ from itertools import product
 from tests.support import literal_values
 from tests.support.oracle_world import RDF, SAME_AS, Triple, World
 from triplestore.model.rule import BodyElement, Rule, Term
+from triplestore.model.terms import spelling
 
 Violation = tuple[str, frozenset[Triple]]
 Pair = tuple[str, str]
@@ -76,7 +77,7 @@ def closure_by_value(
     constants = {t for r in rules for e in (*r.heads, *r.body) for t in _terms(e) if isinstance(t, str)}
     literals = {t for triple in facts for t in triple if is_literal(t)} | {t for t in constants if is_literal(t)}
     first: dict[Hashable, str] = {}
-    for token in (*met, *sorted(literals, key=str.encode)):
+    for token in (*met, *sorted(literals, key=spelling)):
         if is_literal(token):
             meaning = literal_values.value(token)
             first.setdefault(token if meaning is literal_values.ILL else meaning, token)

@@ -1,8 +1,8 @@
 """The dictionary: terms to ids and back, as joins.
 
-New terms get dense ids, numbered per kind in the byte order of their tokens: the same data gives the same ids on either
-engine, neighbours in spelling are neighbours in number (so columns compress and zone maps work on both), and one sort
-does it. A small set of tokens is looked up by its own lexical forms only, whatever the size of the dictionary.
+New terms get dense ids, numbered per kind in the byte order of what they spell: the same data gives the same ids on
+either engine, neighbours in spelling are neighbours in number (so columns compress and zone maps work on both), and one
+sort does it. A small set of tokens is looked up by its own lexical forms only, whatever the size of the dictionary.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ from triplestore.model.terms import (
     FIRST_LITERAL,
     FIRST_TRIPLE,
     KIND_BITS,
+    SPELLING,
     XSD,
     Kind,
     iri_token,
     lexical_of,
     literal_token,
+    spelling,
     split_literal,
 )
 from triplestore.storage.manifest import Counters
@@ -135,7 +137,7 @@ def _numbered(
     """See `numbered`; working table `name` is made where some are new."""
     ids = _found(engine, {*tokens}) if known is None else known.ids(tokens)
     before, new, values, ill = counters, dict[str, int](), dict[int, int](), list[int]()
-    for token in sorted({*wanted} - ids.keys(), key=str.encode):
+    for token in sorted({*wanted} - ids.keys(), key=spelling):
         if token[0] == '"':
             new[token], counters = FIRST_LITERAL + counters.literal, replace(counters, literal=counters.literal + 1)
         elif token[0] == "(":
@@ -242,7 +244,7 @@ def _numbered_all(
 ) -> tuple[str, Counters]:
     """A table (token, id) of new ids for the tokens of a SELECT, and the counters after it. rows: at most."""
     numbered = scratch.table("numbered")
-    engine.number(numbered, source, "token", rows)
+    engine.number(numbered, source, SPELLING, rows)
     sizes = dict.fromkeys('"(<_', 0)
     for mark, n in _pairs(engine, f"SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM {numbered} GROUP BY 1"):
         sizes[mark] = n

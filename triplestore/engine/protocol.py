@@ -134,7 +134,8 @@ class Workbench(Queries, Protocol):
 
     def number(self, name: str, sql: str, by: str, most: int) -> int:
         """Make (or replace) working table `name` of the rows of a SELECT, at most so many, and a column `n`: their
-        places from 1, in the order of column `by` (text by its bytes, every row another); rows."""
+        places from 1, in the order of `by`, an expression of its columns (text by its bytes, every row another);
+        rows."""
 
     def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         """Add the rows of each SELECT to working table `name`; rows added by each, in order."""

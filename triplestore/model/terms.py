@@ -146,6 +146,16 @@ def lexical_of(token: str) -> str:
     return token[2:] if token[0] == "_" else token[1:-1]
 
 
+SPELLING: Final = "trim(TRAILING '>' FROM token)"
+"""`spelling` as SQL: text, which both engines order by its bytes."""
+
+
+def spelling(token: str) -> bytes:
+    """That by which tokens are ordered: without the `>` at their end, by which an IRI would come after all that begin
+    with it, and the pages of the dictionary would overlap in their lexical forms."""
+    return token.rstrip(">").encode()
+
+
 def to_rdflib(token: str) -> Node:
     """The rdflib term of a token."""
     return to_rdflib_all((token,))[0]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 
+from tests.conftest import MakeStore
 from triplestore.dictionary.literals import settle
 from triplestore.dictionary.term_rows import names_sql, term_sql
 from triplestore.engine import Engine
@@ -44,3 +47,15 @@ def test_a_literal_may_end_in_any_character(engine: Engine) -> None:
         tokens = scratch.load("tokens", pa.table({"id": int64s(ids), "token": strings(LITERALS)}))
         rows = engine.rows(f"SELECT lexical, datatype, lang FROM ({term_sql(engine.dialect, tokens)}) t ORDER BY id")
     assert rows == [split_literal(token) for token in LITERALS]
+
+
+@pytest.mark.parametrize("names", [40, 600])
+def test_pages_of_the_dictionary_do_not_overlap(make_store: MakeStore, names: int) -> None:
+    """IRIs that begin others are numbered before those, so that one is looked for on one page."""
+    store = make_store(["none"])
+    written = {*(store.path / "data").glob("term-*")}
+    store.load(data="".join(f"<urn:x{n}> <urn:p> <urn:x{n}/y> .\n" for n in range(names // 2)), format="nt")
+    (file,) = {*(store.path / "data").glob("term-*")} - written
+    lexicals = pq.read_table(file)["lexical"].to_pylist()
+    assert len(lexicals) > names
+    assert lexicals == sorted(lexicals)

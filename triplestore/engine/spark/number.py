@@ -18,12 +18,12 @@ _RANGE_BITS: Final = 33
 
 def number_by_ranges(bench: Workbench, tables: Tables, name: str, sql: str, by: str) -> int:
     """See `Workbench.number`."""
-    from pyspark.sql.functions import monotonically_increasing_id
+    from pyspark.sql.functions import expr, monotonically_increasing_id
 
     with bench.scratch() as scratch:
         frame, view = tables.select(sql), scratch.table("_sorted")
         columns = frame.columns
-        frame.orderBy(by).withColumn("_mark", monotonically_increasing_id()).createOrReplaceTempView(view)
+        frame.orderBy(expr(by)).withColumn("_mark", monotonically_increasing_id()).createOrReplaceTempView(view)
         marked = scratch.create("_marked", f"SELECT * FROM {view}")
         counted = bench.query(
             f"SELECT shiftright(_mark, {_RANGE_BITS}) AS part, count(*) AS n FROM {marked} GROUP BY 1 ORDER BY 1"
