@@ -29,5 +29,5 @@ def common(left: str, right: str, columns: Sequence[str]) -> str:
 
 
 def places(sql: str, by: str) -> str:
-    """The rows of a SELECT and their places `n`, from 1, in the order of expression `by`, as SQL: sorted in one task."""
+    """The rows of a SELECT and their places `n`, from 1, in the order of `by`, as SQL: sorted in one task."""
     return f"SELECT *, row_number() OVER (ORDER BY {by}) AS n FROM ({sql}) r"

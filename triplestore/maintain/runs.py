@@ -6,7 +6,7 @@ changes, and what has changed since is in memory beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -20,6 +20,9 @@ Found = tuple[Ids, Ids, bool]
 
 _NEAR: Final = 3
 """Pages that hold more matches of one row than are asked for, wherever in the first one they begin."""
+
+_AHEAD: Final = 32
+"""Pages that are read at a time: Parquet decodes the columns of several in as many threads."""
 
 _SAMPLED: Final = 16
 """Pages of a file that a sample is taken from, at most."""
@@ -103,7 +106,7 @@ class FileRun:
     def _predicates(self) -> Ids:
         """Those in the file: a page with two may have others between."""
         mixed = np.flatnonzero(self._low_p != self._high_p).tolist()
-        between = [self._codes(page, (0,))[0] for page in mixed]
+        between = [self._codes([page], (0,))[0][0] for page in mixed]
         return union(self._low_p, self._high_p, *between)
 
     def __len__(self) -> int:
@@ -123,7 +126,7 @@ class FileRun:
         end = np.where(cut, first + enough, end)
         rows, keys, some = [NONE], [NONE], bool(cut.any())
         for page, at in self._by_page(first, end):
-            found, matched, more = _ranges(self._page(page), low[at], last[at], most)
+            found, matched, more = _ranges(page, low[at], last[at], most)
             rows.append(at[found])
             keys.append(matched)
             some |= more
@@ -139,18 +142,19 @@ class FileRun:
         for ends, wanted in ((first, outer > 0), (end - 1, outer > 1)):
             rows = np.flatnonzero(wanted)
             for page, at in self._by_page(ends[rows], ends[rows] + 1):
-                total += _count(self._page(page), low[rows[at]], last[rows[at]])
+                total += _count(page, low[rows[at]], last[rows[at]])
         return total
 
     def all(self) -> Ids:
         """See `Run`."""
-        return union(*(self._made(page) for page in range(len(self._file.rows))))
+        pages = range(len(self._file.rows))
+        return union(*(keys for start in pages[::_AHEAD] for _, keys in self._made(pages[start : start + _AHEAD])))
 
     def sample(self, every: int) -> Ids:
         """See `Run`."""
         pages = range(0, len(self._file.rows), -(-len(self._file.rows) // _SAMPLED))
         size = max(1, len(self) // (every * len(pages)))  # neighbours, whose joins read the same pages
-        return union(*(self._page(page)[:size] for page in pages))
+        return union(*(keys[:size] for keys in self._keys(pages)))
 
     def turned(self) -> Run:
         """See `Run`. Without a second file each predicate is read, and turned, when it is first looked up."""
@@ -175,46 +179,52 @@ class FileRun:
         end = _bisect(self._low, np.minimum(start + 1, stop), stop, lambda values, at: values <= (last[at] & mask))
         return first, np.where(stop > start, np.maximum(end, first), first)
 
-    def _by_page(self, first: Ids, end: Ids) -> list[tuple[int, Ids]]:
-        """(page, the rows whose ranges it may have), for every such page."""
+    def _by_page(self, first: Ids, end: Ids) -> Iterator[tuple[Ids, Ids]]:
+        """(the keys of a page, the rows whose ranges it may have), for every such page."""
         counts = end - first
         rows = np.repeat(np.arange(len(first), dtype=np.int64), counts)
         pages = np.arange(len(rows), dtype=np.int64) + np.repeat(end - np.cumsum(counts), counts)
         order = np.argsort(pages, kind="stable")
         rows, pages = rows[order], pages[order]
         cuts = np.flatnonzero(np.diff(pages)) + 1
-        return [(int(pages[at[0]]), rows[at]) for at in np.split(np.arange(len(rows)), cuts) if len(at)]
+        parts = [at for at in np.split(np.arange(len(rows)), cuts) if len(at)]
+        return zip(self._keys([int(pages[at[0]]) for at in parts]), (rows[at] for at in parts), strict=True)
 
-    def _page(self, page: int) -> Ids:
-        key = self._file.name, page
-        found = self._cache.get(key)
-        if found is None:
-            found = self._made(page)
-            self._cache.put(key, found)
-        return found
+    def _keys(self, pages: Sequence[int]) -> Iterator[Ids]:
+        """The keys of pages, sorted, one page after the other; those that are not kept are read some at a time."""
+        for start in range(0, len(pages), _AHEAD):
+            part = pages[start : start + _AHEAD]
+            found = {page: self._cache.get((self._file.name, page)) for page in part}
+            for page, made in self._made([page for page, kept in found.items() if kept is None]):
+                self._cache.put((self._file.name, page), made)
+                found[page] = made
+            yield from (keys for keys in found.values() if keys is not None)
 
-    def _made(self, page: int) -> Ids:
-        """The keys of a page, sorted. Raises DamagedStoreError where they are not sorted in the file."""
-        layout, mixed = self._layout, self._low_p[page] != self._high_p[page]
-        a, b, *p = self._codes(page, (1, 2, 0) if mixed else (1, 2))
-        keys: Ids = a << layout.bits
-        keys |= b
-        if mixed:
-            return np.sort(layout.numbers(p[0]) << (2 * layout.bits) | keys)
-        keys |= layout.numbers(self._low_p[page : page + 1])[0] << (2 * layout.bits)
-        if not (keys[1:] > keys[:-1]).all():
-            raise self._file.damaged(f"row group {page} is not sorted")
-        return keys
+    def _made(self, pages: Sequence[int]) -> Iterator[tuple[int, Ids]]:
+        """(page, its keys, sorted) of some pages. Raises DamagedStoreError where they are not sorted in the file."""
+        layout = self._layout
+        mixed = [page for page in pages if self._low_p[page] != self._high_p[page]]
+        for page, (a, b, p) in zip(mixed, self._codes(mixed, (1, 2, 0)), strict=True):
+            yield page, np.sort(layout.numbers(p) << (2 * layout.bits) | a << layout.bits | b)
+        plain = [page for page in pages if self._low_p[page] == self._high_p[page]]
+        for page, (a, b) in zip(plain, self._codes(plain, (1, 2)), strict=True):
+            keys: Ids = a << layout.bits
+            keys |= b
+            keys |= layout.numbers(self._low_p[page : page + 1])[0] << (2 * layout.bits)
+            if not (keys[1:] > keys[:-1]).all():
+                raise self._file.damaged(f"row group {page} is not sorted")
+            yield page, keys
 
-    def _codes(self, page: int, places: Sequence[int]) -> list[Ids]:
-        """The codes of columns of a page."""
-        found, layout = self._file.read(page, places), self._layout
-        for number, place in enumerate(places):
-            low, high = int(self._file.low[page, place]), int(self._file.high[page, place])
-            if low >> KIND_BITS == high >> KIND_BITS:  # all of one kind
-                found[number] = found[number] + (layout.code(low) - low)
-            else:
-                found[number] = layout.encode(found[number])
+    def _codes(self, pages: Sequence[int], places: Sequence[int]) -> list[list[Ids]]:
+        """The codes of columns of pages."""
+        found, layout = self._file.read(pages, places) if pages else [], self._layout
+        for page, columns in zip(pages, found, strict=True):
+            for number, place in enumerate(places):
+                low, high = int(self._file.low[page, place]), int(self._file.high[page, place])
+                if low >> KIND_BITS == high >> KIND_BITS:  # all of one kind
+                    columns[number] = columns[number] + (layout.code(low) - low)
+                else:
+                    columns[number] = layout.encode(columns[number])
         return found
 
 

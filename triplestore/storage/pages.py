@@ -50,23 +50,24 @@ class PagedFile:
     def __len__(self) -> int:
         return int(self.rows.sum())
 
-    def read(self, page: int, places: Sequence[int]) -> list[Ids]:
-        """The columns of a page at some places of the order. One that has a single value there is not read, but made of
-        it. Raises DamagedStoreError where the page is not as the footer says: a page is not worth the checksum of its
-        whole file."""
-        rows = int(self.rows[page])
-        bounds = {place: (self.low[page, place], self.high[page, place]) for place in places}
-        names = [self.order[place] for place, (low, high) in bounds.items() if low != high]
-        table = self._read(lambda opened: opened.read_row_group(page, names, use_threads=False)) if names else None
-        found = []
-        for place, (low, high) in bounds.items():
-            if table is None or low == high:
-                found.append(np.full(rows, low, dtype=np.int64))
-                continue
-            values = as_numpy(table.column(self.order[place]))
-            if len(values) != rows or not low <= values.min() <= values.max() <= high:
-                raise self.damaged(f"row group {page} is not what its footer says")
-            found.append(values)
+    def read(self, pages: Sequence[int], places: Sequence[int]) -> list[list[Ids]]:
+        """The columns of pages at some places of the order, by the page. One that has a single value in each of them is
+        not read, but made of it; the others are decoded at once. Raises DamagedStoreError where a page is not as the
+        footer says: a page is not worth the checksum of its whole file."""
+        at = np.asarray(pages, dtype=np.int64)
+        low, high, ends = self.low[at], self.high[at], self.rows[at].cumsum()
+        names = [self.order[place] for place in places if (low[:, place] != high[:, place]).any()]
+        table = self._read(lambda opened: opened.read_row_groups(pages, names)) if names else None
+        found: list[list[Ids]] = [[] for _ in pages]
+        for place in places:
+            column = table.column(self.order[place]) if table is not None and self.order[place] in names else None
+            values = np.repeat(low[:, place], self.rows[at]) if column is None else as_numpy(column)
+            if len(values) != ends[-1]:
+                raise self.damaged(f"row groups {pages} have not the rows that the footer says")
+            for number, part in enumerate(np.split(values, ends[:-1])):
+                if column is not None and not low[number, place] <= part.min() <= part.max() <= high[number, place]:
+                    raise self.damaged(f"row group {pages[number]} is not what its footer says")
+                found[number].append(part)
         return found
 
     def _read(self, part: Callable[[pq.ParquetFile], T]) -> T:
