@@ -78,11 +78,12 @@ class Mint:
         dictionary = self.encode(scratch, " UNION ".join(f"SELECT {column} AS token FROM {rows}" for column in made))
         joins, stored = "", {c: f"m.{c}" for c in columns}
         for c in made:
-            joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c} LEFT JOIN same_as e_{c} ON e_{c}.term = d_{c}.id"
-            value = ""
+            joins += f" JOIN {dictionary} d_{c} ON d_{c}.token = m.{c}"
+            made_id = f"d_{c}.id"
             if self.by_value and self.counters and self.counters.equal_valued:
                 joins += f" LEFT JOIN {EQUAL_VALUED} t_{c} ON t_{c}.id = d_{c}.id"
-                value = f"t_{c}.value, "
-            stored[c] = f"coalesce({value}e_{c}.representative, d_{c}.id)"
+                made_id = f"coalesce(t_{c}.value, d_{c}.id)"
+            joins += f" LEFT JOIN same_as e_{c} ON e_{c}.term = {made_id}"
+            stored[c] = f"coalesce(e_{c}.representative, {made_id})"
         listed = ", ".join(f"{sql} AS {c}" for c, sql in stored.items())
         return count, f"SELECT {listed} FROM {rows} m{joins}"

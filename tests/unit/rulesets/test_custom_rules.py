@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from rdflib import Literal
+from rdflib.namespace import OWL, RDF, Namespace
 from rdflib.namespace import XSD as XSD_
-from rdflib.namespace import Namespace
 
 from tests.conftest import MakeStore
 from tests.support.closure import MODES, PHASES
@@ -122,3 +122,22 @@ def test_a_head_writes_a_number_in_its_own_form(make_store: MakeStore, tmp_path:
     store = make_store(["none", str(tmp_path / "own.dlog")], equality=equality)
     store.update(add=[(E.a, E.p, Literal("1", datatype=XSD_.integer))])
     assert {str(o) for _, _, o in store.triples()} == {"1", "01"}
+
+
+@pytest.mark.long_on_spark
+def test_what_a_rule_makes_may_equal_a_literal_of_a_class(make_store: MakeStore, tmp_path: Path) -> None:
+    """1.0 and 1 are one value, and so is whatever equals one of them: in facts, in equalities, and in tables."""
+    rules = """PREFIX : <http://e/>
+        @rule made   [?x, :made, ?z] :- [?x, :p, ?y], BIND(?y - 1.0 AS ?z) .
+        @rule linked [?x, owl:sameAs, ?z] :- [?x, a, :One], BIND(2.0 - 1 AS ?z) .
+        @rule next   [?x, :next, ?w] :- [?x, :made, ?y], [?y, :q, ?w] .
+        @rule count  [?x, :counted, ?w] :- AGGREGATE([?x, :p, ?y] ON ?x BIND COUNT(?y) AS ?n), [?n, :q, ?w] ."""
+    (tmp_path / "own.dlog").write_text(rules, encoding="utf-8")
+    store = make_store(["datatypes", str(tmp_path / "own.dlog")])
+    one = [(E.one, OWL.sameAs, Literal(1)), (E.one, E.q, E.w)]
+    store.update(add=[*one, (E.b, RDF.type, E.One), (E.a, E.p, Literal(2))])
+    assert {*store.triples()} >= {
+        *((E.a, E.made, term) for term in (E.one, E.b)),
+        *((E.a, p, E.w) for p in (E.next, E.counted)),
+        (E.b, OWL.sameAs, E.one),
+    }
