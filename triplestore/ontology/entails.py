@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, NamedTuple
 
 from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 from rdflib.term import Node
@@ -45,6 +45,7 @@ from triplestore.ontology.axioms import (
     values_within,
 )
 from triplestore.ontology.lists import read_list
+from triplestore.ontology.lookup import Asked, in_closure
 
 _EXPRESSIONS: Final = (OWL.unionOf, OWL.intersectionOf, OWL.complementOf, OWL.oneOf, OWL.onProperty)
 _CARDINALITIES: Final = (OWL.minCardinality, OWL.maxCardinality, OWL.cardinality)
@@ -68,20 +69,6 @@ class Entailment:
     holds: bool
     by: tuple[str, ...]
     missing: tuple[Triple, ...] = ()
-
-
-class Asked(Protocol):
-    """What is asked of a store: the methods of `triplestore.Store` by these names."""
-
-    def check(self) -> Sequence[Any]: ...
-
-    def query(self, text: str, *, generalised: bool = False) -> Any: ...
-
-    def update(self, add: Iterable[Any] = (), delete: Iterable[Any] = ()) -> Any: ...
-
-    def copy(self, path: str | Path) -> None: ...
-
-    def close(self) -> None: ...
 
 
 Open = Callable[[Path], Asked]
@@ -111,7 +98,7 @@ def entails(
     found = store.check()
     if found:
         return Entailment(True, (f"the store is inconsistent ({found[0].rule}): everything follows",))
-    if _in_closure(store, conclusion):
+    if in_closure(store, conclusion):
         return Entailment(True, ("all of it is in the closure",))
     with _Scratch(store, open_copy) as scratch:
         reduction = _Reduction(store, scratch, conclusion)
@@ -144,9 +131,16 @@ class _Scratch(ExitStack):
         try:
             if self.store.check():
                 return True
-            return supposition.then is not None and _in_closure(self.store, [supposition.then])
+            return supposition.then is not None and in_closure(self.store, [supposition.then])
         finally:
             self.store.update(delete=supposition.given)
+
+
+class _Description(NamedTuple):
+    """What says that a blank node is a class: triples, and those of its parts that are blank nodes, too."""
+
+    triples: list[Triple]
+    parts: frozenset[BNode]
 
 
 @dataclass
@@ -174,7 +168,7 @@ class _Reduction:
 
     def _suppose(self, triples: Sequence[Triple], why: str) -> None:
         """Suppose triples that are not in the closure, for good."""
-        new = [triple for triple in triples if not _in_closure(self._current, [triple])]
+        new = [triple for triple in triples if not in_closure(self._current, [triple])]
         if new:
             self.by.append(f"{len(new)} {why}")
             self.scratch.store.update(add=new)
@@ -185,8 +179,8 @@ class _Reduction:
             missing = [triple for triple, proved in self._goals() if not proved()]
             if missing:
                 return Entailment(False, tuple(self.by), tuple(missing))
-        if not _in_closure(self._current, self.graph):
-            alone = [triple for triple in self.graph if not _in_closure(self._current, [triple])]
+        if not in_closure(self._current, self.graph):
+            alone = [triple for triple in self.graph if not in_closure(self._current, [triple])]
             return Entailment(False, tuple(self.by), tuple(alone or self.graph))
         return Entailment(True, tuple(self.by))
 
@@ -194,9 +188,8 @@ class _Reduction:
 
     def _name_expressions(self) -> None:
         """Put a fresh IRI for each blank node that describes a class, and suppose its description."""
-        nodes = {s for p in _EXPRESSIONS for s in self.graph.subjects(p) if isinstance(s, BNode)}
-        described = {node: self._description(node) for node in nodes}
-        wanted = {node: triples for node, triples in described.items() if triples}
+        nodes = {s for p in _EXPRESSIONS for s in self.graph.subjects(p)}
+        wanted = {node: triples for node, triples in self._described().items() if node in nodes}
         lists = {s for triples in wanted.values() for s, _, _ in triples if isinstance(s, BNode)}
         names = {b: URIRef(f"urn:triplake:supposed:{b}") for b in (*wanted, *lists)}
 
@@ -213,36 +206,45 @@ class _Reduction:
                 replaced.add(renamed(triple))
             self.graph = replaced
 
-    def _description(self, node: BNode, within: frozenset[Node] = frozenset()) -> list[Triple]:
-        """The triples that describe a class, if its parts are known and none is the class itself; otherwise none.
-        `within`: the expressions that this one is a part of."""
-        if node in within:
-            return []
-        within |= {node}
-        about = list(self.graph.triples((node, None, None)))
-        found: list[Triple] = []
-        for triple in about:
+    def _described(self) -> dict[BNode, list[Triple]]:
+        """The blank nodes that describe classes whose parts are known, none of them the class itself, with the triples
+        that do."""
+        waiting = {s: self._description(s) for s in set(self.graph.subjects()) if isinstance(s, BNode)}
+        found: dict[BNode, list[Triple]] = {}
+        while ready := {s: d.triples for s, d in waiting.items() if d is not None and d.parts <= found.keys()}:
+            found |= ready
+            waiting = {s: d for s, d in waiting.items() if s not in ready}
+        return found
+
+    def _description(self, node: BNode) -> _Description | None:
+        """How a blank node is described; None if it is no class, or of parts that are not known."""
+        triples: list[Triple] = []
+        parts: list[Node] = []
+        for triple in self.graph.triples((node, None, None)):
             _, p, o = triple
             if p in (OWL.unionOf, OWL.intersectionOf, OWL.oneOf):
                 listed = read_list(self.graph, o)
-                if listed is None or (p != OWL.oneOf and not all(self._is_class(m, within) for m in listed.members)):
-                    return []
-                found += [triple, *listed.triples]
+                if listed is None:
+                    return None
+                parts += listed.members if p != OWL.oneOf else ()
+                triples += [triple, *listed.triples]
             elif p == OWL.complementOf or p in _FILLERS:
-                if not self._is_class(o, within):
-                    return []
-                found.append(triple)
+                parts.append(o)
+                triples.append(triple)
             elif p == OWL.onProperty:
                 if not self._is_property(o):
-                    return []
-                found.append(triple)
+                    return None
+                triples.append(triple)
             elif p == OWL.hasValue or (p in _CARDINALITIES and is_cardinality(o)) or o in _CLASS_KINDS:
-                found.append(triple)
-        return found
+                triples.append(triple)
+        blank = frozenset(part for part in parts if isinstance(part, BNode))
+        if not triples or not all(self._is_class(part) for part in set(parts) - blank):
+            return None
+        return _Description(triples, blank)
 
-    def _is_class(self, term: Node, within: frozenset[Node] = frozenset()) -> bool:
+    def _is_class(self, term: Node) -> bool:
         if isinstance(term, BNode):
-            return bool(self._description(term, within))
+            return term in self._described()
         if term in _CLASSES:
             return True
         uses = (RDFS.subClassOf, OWL.equivalentClass, OWL.disjointWith, OWL.complementOf)
@@ -251,7 +253,7 @@ class _Reduction:
             *((term, p, BNode()) for p in uses),
             *((BNode(), p, term) for p in (RDF.type, RDFS.domain, RDFS.range, *uses)),
         ]
-        return any(_in_closure(self.store, [pattern]) for pattern in patterns)
+        return any(in_closure(self.store, [pattern]) for pattern in patterns)
 
     def _is_property(self, term: Node) -> bool:
         """Whether the store says that a term is a property: as a predicate, or in an axiom about properties."""
@@ -263,7 +265,7 @@ class _Reduction:
             *((term, p, BNode()) for p in (RDFS.domain, RDFS.range, OWL.propertyChainAxiom, *_OF_PROPERTIES)),
             *((BNode(), p, term) for p in (OWL.onProperty, OWL.assertionProperty, *_OF_PROPERTIES)),
         ]
-        if any(_in_closure(self.store, [pattern]) for pattern in patterns):
+        if any(in_closure(self.store, [pattern]) for pattern in patterns):
             return True
         listed = "(owl:propertyChainAxiom|owl:hasKey)/rdf:rest*/rdf:first"
         disjoint = "a owl:AllDisjointProperties ; owl:members/rdf:rest*/rdf:first"
@@ -291,7 +293,7 @@ class _Reduction:
                 self._take([(prop, OWL.propertyChainAxiom, head), *chain.triples])
                 goals.append(((prop, OWL.propertyChainAxiom, head), self._proof([chain_meaning(prop, chain.members)])))
         for triple in list(self.graph):
-            if any(isinstance(term, BNode) for term in triple) or _in_closure(self._current, [triple]):
+            if any(isinstance(term, BNode) for term in triple) or in_closure(self._current, [triple]):
                 continue
             proof = self._axiom_proof(triple)
             if proof is not None:
@@ -305,7 +307,7 @@ class _Reduction:
             negated = self._objects(o, OWL.complementOf)
             if negated:
                 return self._proof([complement_meaning(s, c) for c in negated], any)
-        if s == o and _in_closure(self._current, [(p, RDF.type, OWL.ReflexiveProperty)]):
+        if s == o and in_closure(self._current, [(p, RDF.type, OWL.ReflexiveProperty)]):
             return self._reason(f"{p} is reflexive (section 5.13)")
         if p == RDFS.range and values_within(self._objects(s, RDFS.range), o):
             return self._reason(f"the values of the ranges of {s} are all in {o}")
@@ -373,17 +375,6 @@ class _Reduction:
             return []
         answer = self._current.query(f"SELECT ?o WHERE {{ {s.n3()} {p.n3()} ?o }}")
         return [row[0] for row in answer]
-
-
-def _in_closure(store: Asked, triples: Iterable[Triple]) -> bool:
-    """Whether a graph, its blank nodes as variables, maps into the closure."""
-    names: dict[BNode, str] = {}
-
-    def written(term: Node) -> str:
-        return names.setdefault(term, f"?b{len(names)}") if isinstance(term, BNode) else term.n3()
-
-    pattern = " .\n".join(" ".join(written(term) for term in triple) for triple in triples)
-    return bool(store.query(f"ASK {{ {pattern} }}", generalised=True).boolean)
 
 
 def _text(triple: Triple) -> str:

@@ -115,6 +115,24 @@ def test_does_not_follow(store: Store, name: str) -> None:
     assert answer.missing
 
 
+def test_graphs_of_any_size(store: Store) -> None:
+    """A query has a bound; a conclusion has none, but for what its blank nodes connect."""
+    added = graph(" . ".join(f":c{i} a :C" for i in range(300)))
+    store.update(add=added)
+    try:
+        assert store.entails([*added, *graph("[] a :Cat . _:a a :Cat . _:b :p _:a . _:b a :Animal")]).holds
+    finally:
+        store.update(delete=added)
+
+
+@pytest.mark.timeout(20)
+def test_expressions_that_share_their_parts(store: Store) -> None:
+    """Each is read once, not once for each way to it; what is a part of itself is none."""
+    nested = "".join(f" _:n{i} owl:unionOf (_:n{i + 1} _:n{i + 1}) ." for i in range(16))
+    assert store.entails(graph(f"{nested} _:n16 owl:unionOf (:Dog :Dog) . :rex a _:n0")).holds
+    assert not store.entails(graph(f"{nested} _:n16 owl:unionOf (:Dog _:n0) . :rex a _:n0")).holds
+
+
 def test_an_inconsistent_store_entails_everything(tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", engine="duckdb") as made:
         made.update(add=graph(f"{PREMISE} . :rex a :Cat"))
