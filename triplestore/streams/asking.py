@@ -36,9 +36,9 @@ class StreamedStore(StoreVersion):
             for answer in store.stream("sensors.nt", "SELECT ?x FROM STREAM <s> [RANGE 5m STEP 1m] { ?x a :Warm }"):
                 print(answer.time, answer.rows)
 
-        source: a path, "-", an open file, an iterable of (time, triple), or a dictionary of these by the names of the
-        streams. query: texts (`triplestore.streams.registration`); width, step: of the window where they name none
-        ("5m"). operator: "rstream", "istream", "dstream". options: algorithm ("imars", "dred", "naive", "auto");
+        source: a path, "-", a file open as bytes, an iterable of (time, triple), or a dictionary of these by the
+        names of streams. query: texts (`triplestore.streams.registration`); width, step: of the window where they name
+        none ("5m"). operator: "rstream", "istream", "dstream". options: algorithm ("imars", "dred", "naive", "auto");
         lateness, how long windows wait for what is out of order ("10s"); on_error, "skip" or "stop" at lines that
         cannot be read; follow, to wait for more at the end of a file or folder; pace, units of the stream's time a
         second, to replay it at; checkpoint, a folder from which a run can be taken up. Rows of answers are tokens,

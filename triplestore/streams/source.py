@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from io import BufferedReader
+from io import BufferedReader, TextIOBase
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -44,6 +44,7 @@ FIRST: Final = 5
 """Malformed lines that are reported one by one."""
 
 NOTHING: Final = "a time without a triple"
+SEVERAL: Final = "more than a line in a triple"
 
 _A: Final = b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
@@ -94,6 +95,8 @@ def chunks(
                 yield from _of_file(file, str(path), grows, skip)
     elif hasattr(source, "chunks"):
         yield from source.chunks()
+    elif isinstance(source, TextIOBase):
+        raise UsageError("the stream's file is open as text: open it as bytes, by open(path, 'rb')")
     elif hasattr(source, "read"):
         yield from _of_file(source, getattr(source, "name", "the stream"), False, skip)
     elif isinstance(source, Iterable):
@@ -191,7 +194,7 @@ def cut(lines: list[bytes], name: str, number: int = 1, read: int = 0) -> Chunk:
     chunk = Chunk(read=read)
     times, triples = chunk.times, chunk.lines
     for at, line in enumerate(lines, number):
-        head, _, tail = line.rstrip(b"\r").partition(b" ")
+        head, _, tail = line.rstrip(b"\r\n").partition(b" ")
         try:
             if head[:1] == b"{":
                 moment, tail = _of_json(line)
@@ -203,6 +206,8 @@ def cut(lines: list[bytes], name: str, number: int = 1, read: int = 0) -> Chunk:
                     raise ValueError(NOTHING)
                 if b" a " in tail:
                     tail = _without_a(tail.lstrip())
+            if b"\r" in tail or b"\n" in tail:  # ends of lines to the parser
+                raise ValueError(SEVERAL)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             chunk.bad.add(InputError(_told(error, head), name, at, 1))
             continue
@@ -214,8 +219,8 @@ def cut(lines: list[bytes], name: str, number: int = 1, read: int = 0) -> Chunk:
 def _told(error: Exception, head: bytes) -> str:
     if isinstance(error, KeyError):
         return f"a JSON line without {error}: it has time, and triple or s, p, o"
-    if str(error) == NOTHING:
-        return f"{NOTHING}: a line is TIME TRIPLE ."
+    if str(error) in (NOTHING, SEVERAL):
+        return f"{error}: a line is TIME TRIPLE ."
     if head[:1] == b"{":
         return f"a line of JSON that cannot be read: {error}"
     text = head[:40].decode(errors="replace")
@@ -235,8 +240,6 @@ def _of_json(line: bytes) -> tuple[int, bytes]:
         text = str(found["triple"]).strip().removesuffix(".")
     else:
         text = " ".join(str(found[short] if short in found else found[long]) for short, long in _KEYS)
-    if "\n" in text or "\r" in text:
-        raise ValueError("more than a line in a triple")
     return moment, f"{text} .".encode()
 
 

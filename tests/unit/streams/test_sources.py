@@ -84,6 +84,7 @@ def test_sources_give_the_same(kg: Path, tmp_path: Path) -> None:
         b"x <a:b> <a:b> <a:b> .\n",
         b"5 <a:b> x .\n",
         b"5 <a:b> <a:b> \xff .\n",
+        b"5 <a:b> <a:b> <a:b> .\r<a:b> <a:b> <a:c> .\n",
         b'{"time": 5}\n',
         b"{]\n",
         b'{"time": 9999999999999999999, "triple": "<a:b> <a:b> <a:b>"}\n',
@@ -168,7 +169,13 @@ def test_duplicates_are_one_and_renewed(kg: Path) -> None:
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [("nowhere.txt", "no file"), (7, "no source"), ([(1, 2)], "no timed triple"), ([(2**63, ())], "no")],
+    [
+        ("nowhere.txt", "no file"),
+        (7, "no source"),
+        ([(1, 2)], "no timed triple"),
+        ([(2**63, ())], "no"),
+        (io.StringIO("1 <a:b> <a:b> <a:b> ."), "as text"),
+    ],
 )
 def test_wrong_sources(kg: Path, source: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
