@@ -6,12 +6,12 @@ dictionary numbers from below), so that VALUES and BIND can carry any term as an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeVar
 
-from triplake.sparql.algebra import Extend, PathPattern, Query, Values
+from triplake.sparql.algebra import Extend, GraphPattern, PathPattern, Query, Values
 from triplake.sparql.nodes import Nodes
 from triplestore.dictionary.encoding import lookup
 from triplestore.dictionary.literals import equal_to
@@ -83,10 +83,12 @@ def look_up(
     by_value: bool = False,
     known: Known | None = None,
     given: dict[str, int] | None = None,
+    made: Collection[str] = (),
 ) -> Constants:
     """The constants of a query. One statement, one more where there are equality classes, and one where literals are
     matched by value; none of them for what is `known`, which what they find is added to. given: the ids that terms
-    have had in queries before, which the dictionary lacks; they keep them, and are among `own`; new ones are added."""
+    have had in queries before, which the dictionary lacks; they keep them, and are among `own`; new ones are added.
+    made: graphs that are there even without triples."""
     known = known or Known()
     if max(len(known.ids), len(known.values)) > _MOST_KNOWN:
         known.ids, known.representatives, known.values = {}, {}, {}  # others may be reading the old ones
@@ -100,6 +102,8 @@ def look_up(
             carried.add(part.expression.token)
         elif isinstance(part, PathPattern):
             carried.update(end.token for end in (part.subject, part.object) if isinstance(end, Constant))
+        elif isinstance(part, GraphPattern):
+            carried.update(made)
     tokens = carried | {part.token for part in walk(query) if isinstance(part, Constant)}
     ids = {token: BUILTIN_IDS[token] for token in tokens if token in BUILTIN_IDS}
     ids.update((token, known_ids[token]) for token in tokens if token in known_ids)

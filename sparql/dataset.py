@@ -32,12 +32,13 @@ class Reading:
 @dataclass(frozen=True, slots=True)
 class Graphs:
     """The graphs of a query's dataset. closure: how the closure is read. union: the store's default graph is the union
-    of all graphs. chosen: the graphs that the query itself chooses."""
+    of all graphs. chosen: the graphs that the query itself chooses. made: those that are there even without triples."""
 
     closure: Reading
     view: ClosureView
     union: bool
     chosen: Dataset | None
+    made: tuple[str, ...]
 
     def default(self) -> Reading:
         """Of patterns that are in no GRAPH."""
@@ -51,13 +52,12 @@ class Graphs:
         chosen, ids = None if self.chosen is None else self.chosen.named, self.closure.constants.ids
         names = chosen if graph is None else (graph,) if chosen is None or graph in chosen else ()
         quads = self._quads(names)
-        if chosen is None:
-            return self._reading(quads, f"(SELECT DISTINCT g FROM ({quads}) n)")
-        listed = ", ".join(f"({ids[name]})" for name in names or ())
+        there = names or () if chosen is not None else [name for name in self.made if graph in (None, name)]
+        listed = ", ".join(f"({ids[name]})" for name in there)
         sql = (
             f"SELECT CAST(g AS BIGINT) AS g FROM (VALUES {listed}) n(g)" if listed else "SELECT g FROM quad WHERE FALSE"
         )
-        return self._reading(quads, f"({sql})")
+        return self._reading(quads, f"({sql})" if chosen is not None else f"({sql} UNION SELECT g FROM ({quads}) n)")
 
     def _quads(self, graphs: Iterable[str] | None) -> str:
         """The quads (g, s, p, o) of some named graphs, or all, as SQL."""

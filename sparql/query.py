@@ -57,8 +57,9 @@ class Graph:
 
     view: how they are to be read. generalised: answers show triples that RDF has no place for, too. known: constants
     that were looked up in these very tables before. statistics: counts, for the order of joins. prefixes: those that a
-    query need not declare. union: the default graph is the union of all graphs. services: the endpoints that SERVICE
-    may ask (`triplestore.model.endpoints.normalised`). beside: other graphs of this process that it may ask, by name.
+    query need not declare. union: the default graph is the union of all graphs; made: those that are there even without
+    triples. services: the endpoints that SERVICE may ask (`triplestore.model.endpoints.normalised`). beside: other
+    graphs of this process that it may ask, by name.
     """
 
     engine: Engine
@@ -70,6 +71,7 @@ class Graph:
     union: bool = True
     services: tuple[str, ...] = ()
     beside: Mapping[str, Graph] = field(default_factory=dict, compare=False)
+    made: tuple[str, ...] = ()
 
 
 def query(
@@ -221,13 +223,11 @@ class Run:
         graph, view = self.graph, self.graph.view
         register(graph.engine)
         classes = view.classes if view.rewriting else 0
-        constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known, self.own)
-        ids = constants.ids
+        constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known, self.own, graph.made)
+        ids = constants.ids if self.expand else {token: constants.representative(token) for token in constants.ids}
         if _makes_triple_terms(parsed) or any(token.startswith("(") for token in ids):
             view = replace(view, triple_terms=True)
         choosing = classes > 0 and not self.expand
-        if not self.expand:
-            ids = {token: constants.representative(token) for token in ids}
         if choosing and ids:
             ids = _preferred(graph.engine, ids, self.prefer)
         barred = view.literals_in_classes and not graph.generalised
@@ -250,7 +250,7 @@ class Run:
             statistics=graph.statistics,
         )
         paths = PathTables(graph.engine, matching, constants, graph.engine.scratch())
-        graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset)
+        graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset, graph.made)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         own = None
         if sum(map(len, constants.own)) > WRITTEN:

@@ -113,7 +113,17 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     if known.linked is None:  # a job of its own is too much to ask on Spark
         known.linked = view.classes > 0 or not engine.resident or bool(engine.rows(expand.REFLEXIVE))
     union = manifest.default_graph == DefaultGraph.UNION
-    return Graph(engine, view, generalised, known, _counts(session), manifest.prefixes, union, session.services)
+    return Graph(
+        engine,
+        view,
+        generalised,
+        known,
+        _counts(session),
+        manifest.prefixes,
+        union,
+        session.services,
+        made=manifest.graphs,
+    )
 
 
 def known_of(manifest: Manifest, before: tuple[Manifest, Known] | None) -> Known:

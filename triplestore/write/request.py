@@ -115,7 +115,7 @@ class Chain:
                 self.pending.put(True, self._document(operation, document))
             case Modify():
                 self._look()
-                deleted, inserted = changes(graph(self.session), operation)
+                deleted, inserted = changes(replace(graph(self.session), made=self.tx.graphs), operation)
                 self.pending.put(False, deleted)
                 self.pending.put(True, inserted)
 

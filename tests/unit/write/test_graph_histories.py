@@ -36,10 +36,10 @@ def random_triple(rng: Random) -> Quad:
 
 
 class Model:
-    """What a dataset is to be: its quads, and the default graph."""
+    """What a dataset is to be: its quads, the default graph, and graphs that are there even without triples."""
 
     def __init__(self, union: bool) -> None:
-        self.union, self.quads = union, set[Quad]()
+        self.union, self.quads, self.made = union, set[Quad](), set[str]()
 
     def delete(self, quad: Quad) -> None:
         if len(quad) == 4 and quad[3] == DEFAULT:
@@ -61,6 +61,11 @@ class Model:
     def clear(self, graph: str) -> None:
         for triple in self.content(graph):
             self.quads.discard(triple if graph == DEFAULT else (*triple, graph))
+
+    def sizes(self) -> dict[str, int]:
+        """The named graphs that there are, and how many triples they have; the unnamed one if it has some."""
+        names = {DEFAULT, *(q[3] for q in self.quads if len(q) == 4)}
+        return dict.fromkeys(self.made, 0) | {name: len(found) for name in names if (found := self.content(name))}
 
     def asserted(self) -> set[Quad]:
         """What the rules see."""
@@ -87,7 +92,7 @@ def step(rng: Random, store: Store, model: Model, folder: Path) -> str:
         known = rng.choice(sorted(model.quads))
         quads[0] = rng.choice([known, known[:3], (*known[:3], rng.choice(names))])
     kind, algorithm = (
-        rng.randrange(8),
+        rng.randrange(9),
         rng.choice(["auto", "dred", "backward-forward", "fixpoint-update", "rematerialise"]),
     )
     if kind <= 1:
@@ -116,12 +121,20 @@ def step(rng: Random, store: Store, model: Model, folder: Path) -> str:
             model.clear(target)
         if form == "MOVE":
             model.clear(source)
+            model.made.discard(source)
         for triple in triples:
             model.add((*triple, target))
     elif kind == 6:
-        graph = rng.choice(names)
-        text = f"{rng.choice(['CLEAR', 'DROP'])} SILENT {'DEFAULT' if graph == DEFAULT else f'GRAPH {graph}'}"
+        graph, form = rng.choice(names), rng.choice(["CLEAR", "DROP"])
+        text = f"{form} SILENT {'DEFAULT' if graph == DEFAULT else f'GRAPH {graph}'}"
         model.clear(graph)
+        model.made -= {graph} if form == "DROP" else set()
+    elif kind == 7:
+        graph, inserted = rng.choice(GRAPHS), (rng.choice(INDIVIDUALS), f"<{E}p>")
+        text = f"CREATE SILENT GRAPH {graph} ; INSERT {{ {' '.join(inserted)} ?g }} WHERE {{ GRAPH ?g {{}} }}"
+        model.made.add(graph)
+        for name in model.sizes().keys() - {DEFAULT}:
+            model.add((*inserted, name))
     else:
         path = folder / "some.nq"
         plain = [tuple(token for token in quad if token != DEFAULT) for quad in quads]
@@ -141,8 +154,10 @@ def check_history(store: Store, rng: Random, steps: int, folder: Path, note: str
         told = f"{note}: {' | '.join(done)}"
         assert {quad for batch in store.quad_batches() for quad in batch} == model.quads, told
         assert {t for batch in store.token_batches("asserted") for t in batch} == model.asserted(), told
-        sizes = {size.name: size.triples for size in store.graphs() if size.triples}
-        assert sizes == {name: len(found) for name in [*GRAPHS, DEFAULT] if (found := model.content(name))}, told
+        sizes = {size.name: size.triples for size in store.graphs() if size.triples or size.name != DEFAULT}
+        assert sizes == model.sizes(), told
+        named = {name for (name,) in store.query("SELECT ?g { GRAPH ?g {} }").tokens()}
+        assert named == sizes.keys() - {DEFAULT}, told
     maintained = {t for batch in store.token_batches() for t in batch}
     store.materialise()
     assert {t for batch in store.token_batches() for t in batch} == maintained, f"{note}: {' | '.join(done)}"

@@ -189,6 +189,9 @@ def test_empty_graphs_after_other_operations(tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", ["none"]) as store:
         store.sparql_update("INSERT DATA { <x:s> <x:p> <x:o> } ; CREATE GRAPH <x:g> ; CREATE GRAPH <x:h>")
         assert held(store) == {"": {"o"}, "<x:g>": set(), "<x:h>": set()}
+        assert list(store.query("SELECT ?g { GRAPH ?g {} } ORDER BY ?g").tokens()) == [("<x:g>",), ("<x:h>",)]
+        assert store.query("ASK { GRAPH <x:g> {} GRAPH <x:h> { OPTIONAL { ?s ?p ?o } } }")
+        assert not store.query("ASK { GRAPH <x:i> {} }")
         store.sparql_update("INSERT DATA { <x:s> <x:p> <x:n> } ; DROP GRAPH <x:g>")
         assert held(store) == {"": {"o", "n"}, "<x:h>": set()}
 
