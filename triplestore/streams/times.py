@@ -47,12 +47,11 @@ def duration(text: str) -> int:
 def time_of(given: str | int) -> int:
     """A time: an integer, or a date and time of ISO 8601, in milliseconds since 1970 (without a zone: UTC).
     Raises ValueError."""
-    try:
-        value = int(given)
-    except ValueError:
-        moment = datetime.fromisoformat(str(given).removeprefix('"').removesuffix('"'))
+    if isinstance(given, str) and not (given.isascii() and given.strip().lstrip("+-").isdigit()):  # int takes 1_0 too
+        moment = datetime.fromisoformat(given.removeprefix('"').removesuffix('"'))
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return round(moment.timestamp() * 1_000)
+    value = int(given)
     if abs(value) >= FOREVER // 4:
         raise ValueError(f"{given} is too far from 0")
     return value

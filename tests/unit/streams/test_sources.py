@@ -83,6 +83,7 @@ def test_sources_give_the_same(kg: Path, tmp_path: Path) -> None:
         b"5\n",
         b"x <a:b> <a:b> <a:b> .\n",
         b"5 <a:b> x .\n",
+        b"5_0 <a:b> <a:b> <a:b> .\n",
         b"5 <a:b> <a:b> \xff .\n",
         b"5 <a:b> <a:b> <a:b> .\r<a:b> <a:b> <a:c> .\n",
         b'{"time": 5}\n',
