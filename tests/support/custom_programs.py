@@ -73,6 +73,9 @@ RULES = datalog.parse(
         AGGREGATE([?x, :p0, ?y], [?y, :n, ?v] ON ?x BIND SUM(IF(?v > 2, ?v * 2, 0 - ?v)) AS ?n) .
     @rule no-next       [?x, a, :B4] :- [?x, :n, ?v], BIND(?v + 1 AS ?w), NOT [?y, :n, ?w] .
     @rule either        [?x, :b5, ?z] :- [?x, :p0, ?y], BIND(IF(ISIRI(?y), "iri", COALESCE(STRLEN(?y), -1)) AS ?z) .
+    @rule no-made       false :-
+        [?x, :n, ?v], BIND(IRI(CONCAT("http://e/C", STR(?v))) AS ?z), NOT [?z, owl:sameAs, ?w] .
+    @rule none-such     false :- [?x, a, :C0], NOT ([?w, owl:sameAs, ?w], FILTER(STRSTARTS(STR(?w), "http://e/b"))) .
     @rule must          false :- [?x, a, :C0], NOT [?x, :p0, ?y] .
     @rule too-many      false :- AGGREGATE([?x, :p2, ?y] ON ?x BIND COUNT(?y) AS ?n), FILTER(?n >= 2) .
     @rule long          false :- [?x, :n, ?v], FILTER(?v >= 3) .
@@ -157,6 +160,14 @@ def expected(
 
 def agree(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> set[Triple] | None:
     """The closure, which is the one that its own negation gives; None if the rules have no strata."""
+    found = agreed(engine, triples, rules, equality)
+    return None if found is None else found[0]
+
+
+def agreed(
+    engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
+) -> tuple[set[Triple], set[str]] | None:
+    """As `agree`, with the names of the violated rules."""
     rules = rules_for(rules, equality)
     try:
         complete, got, violated = materialised(engine, triples, rules, equality)
@@ -168,7 +179,7 @@ def agree(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equali
     assert got - wanted == set(), "derived too much"
     assert wanted - got == set(), "derived too little"
     assert violated == wanted_violated
-    return got
+    return got, violated
 
 
 data = st.builds(lambda some, more: sorted({*some, *more}), facts(odd=False), st.lists(numbers, max_size=4))

@@ -121,14 +121,18 @@ def absences(
             compared(Filter("=", left, right), here, slots) for left, right in equal
         ]
         conditions += _not_same_as(predicates, equality, slots)
+        asked: set[Term] = set()
         for element in group.body:
             if isinstance(element, RuleHolds):
                 conditions.append(holds(element.expression, here, slots))
+                asked.update(here(Var(name)) for name in numbered(element.expression)[1] if name in own)
             elif isinstance(element, Filter):
                 conditions.append(compared(element, here, slots))
+                asked.update(here(t) for t in (element.left, element.right) if isinstance(t, Var) and t.name in own)
         mentioned = {term for terms in patterns for term in terms}
-        constant = dict.fromkeys(term for term in (here(atom.s) for atom in reflexive) if isinstance(term, str))
-        occurring = [(term,) for term in constant if term not in mentioned]
+        itself = dict.fromkeys(here(atom.s) for atom in reflexive)
+        bound = (t for t in itself if isinstance(t, str) or (isinstance(t, Var) and t.name in own and t in asked))
+        occurring = [(term,) for term in bound if term not in mentioned]
         if not patterns and not occurring and not conditions:
             return None
         found.append(_absent([tuple(map(slots.of, terms)) for terms in (*patterns, *occurring)], conditions))

@@ -22,6 +22,7 @@ from typing import Final
 from triplestore.compile.components import components
 from triplestore.compile.dependency import (
     ALL,
+    READ_ANY,
     WRITE_ANY,
     Node,
     body_nodes,
@@ -191,9 +192,7 @@ def _schema_steps(rules: Iterable[Rule], constants: Constants, asked: Collection
 
 def _negative_reads(shape: Shape, row: Row, equality: Equality, equal: Mapping[int, int]) -> list[Node]:
     found = [
-        pattern_node(element, row, equal)
-        if isinstance(element, Pattern)
-        else (value(element.term, row, equal) or 0, OCCURRING)
+        pattern_node(element, row, equal) if isinstance(element, Pattern) else _occurrence(element, row, equal)
         for condition in shape.conditions
         if isinstance(condition, Absent)
         for element in condition.body
@@ -204,6 +203,12 @@ def _negative_reads(shape: Shape, row: Row, equality: Equality, equal: Mapping[i
     if shape.negative and equality != Equality.OFF:
         found.append((SAME_AS, ALL))
     return list(dict.fromkeys(found))
+
+
+def _occurrence(element: Occurs, row: Row, equal: Mapping[int, int]) -> Node:
+    """What is read to see whether a term occurs: of one that is not known, every fact."""
+    term = value(element.term, row, equal)
+    return READ_ANY if term is None else (term, OCCURRING)
 
 
 def _group_reads(element: Grouped, row: Row, equality: Equality, equal: Mapping[int, int]) -> list[Node]:
