@@ -59,19 +59,14 @@ class Violations:
 
     def _settle_clashes(self, apart: bool, derive: Callable[[Instances], None]) -> None:
         """Have in `violation` the values of the closure that are equal and differ."""
-        found = self.engine.query("SELECT rule, facts FROM violation").to_pydict()
-        rows = list(zip(found["rule"], found["facts"], strict=True))
-        kept = [(rule, facts) for rule, facts in rows if not is_clash(rule, facts)]
-        if len(kept) < len(rows):
-            others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
-            self.engine.load("violation", pa.table(others))
+        settled = self._forget(is_clash)
         axioms = self.facts.equality == Equality.AXIOMS
         equal = (
             f"fact WHERE p = {SAME_AS} AND o >= {FIRST_LITERAL}" if axioms else f"same_as WHERE term >= {FIRST_LITERAL}"
         )
         if count(self.engine, equal):
             self.engine.append("violation", [clashes_in_classes(self.engine, self.facts.equality)])
-        if apart or len(kept) < len(rows):
+        if apart or settled:
             program = self.specialisation.program
             self.facts.empty("derived")
             with self.engine.scratch() as scratch:
@@ -84,6 +79,17 @@ class Violations:
                 alone = f"(SELECT s, p, o FROM derived WHERE s NOT IN {members} AND o NOT IN {members}) d"
             with self.engine.scratch() as scratch:
                 self.engine.append("violation", [clashes_between(self.engine, scratch, alone)])
+
+    def _forget(self, which: Callable[[str, list[int]], bool]) -> bool:
+        """Take violations (rule, facts) out of `violation`; whether there were some."""
+        found = self.engine.query("SELECT rule, facts FROM violation").to_pydict()
+        rows = list(zip(found["rule"], found["facts"], strict=True))
+        kept = [(rule, facts) for rule, facts in rows if not which(rule, facts)]
+        if len(kept) == len(rows):
+            return False
+        others = {"rule": strings(rule for rule, _ in kept), "facts": id_lists([facts for _, facts in kept])}
+        self.engine.load("violation", pa.table(others))
+        return True
 
     def _find_constraints(self, since: str | None) -> None:
         """What constraints find in `fact`; with `since`, only matches that involve one of its facts, or a new instance,
@@ -106,10 +112,13 @@ class Violations:
         if program.listed:
             sources[Listed] = scratch.load("listed", triples_table(sorted(program.listed)))
         relisted = program.listed != self.before.listed
+        known_before = (*self.before.constraints, *program.constraints)
+        if negative := {rule for rule, shape in known_before if shape.negative}:  # new facts may undo their violations
+            self._forget(lambda rule, _: rule in negative)
         for (rule, shape), rows in program.constraints.items():
             usable = [row for row in rows if possible(shape, row, self.facts.predicates)]
             partly = since and shape.monotone and not shape.uses_occurs and not (relisted and shape.uses_lists)
-            partly = partly and not shape.sees_parameters
+            partly = partly and not shape.sees_parameters and rule not in negative
             known = self.before.constraints.get((rule, shape), {}) if partly else {}
             fresh = [row for row in usable if row not in known]
             find(rule, shape, fresh, None)

@@ -22,6 +22,7 @@ from triplestore.engine import Engine
 from triplestore.materialise.limits import Limits
 from triplestore.model.errors import EndlessError
 from triplestore.model.rule import Rule
+from triplestore.write import in_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,6 +95,29 @@ def people(make_store: MakeStore, tmp_path: Path) -> Store:
     store = make_store([str(tmp_path / "people.dlog")])
     store.update(add=[*((E[name], RDF.type, E.Person) for name in "abc"), (E.a, E.knows, E.b), (E.a, RDF.type, E.King)])
     return store
+
+
+NEEDED = """PREFIX : <http://e/>
+    @rule none  false :- [?x, a, :C], NOT [?x, :p, ?y] .
+    @rule few   false :- [?x, a, :D], AGGREGATE([?x, :p, ?y] ON ?x BIND COUNT(?y) AS ?n), FILTER(?n < 2) .
+    @rule that  false :- [?x, a, :D], NOT [:that, owl:sameAs, :that] .
+    """
+
+
+@pytest.mark.long_on_spark
+@pytest.mark.parametrize("most", [0, 50_000])
+def test_additions_undo_violations(
+    make_store: MakeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Those of NOT and AGGREGATE; in tables, for which a change may be too large or a rule of a kind, as in memory."""
+    monkeypatch.setattr(in_memory, "SMALL", most)
+    (tmp_path / "needed.dlog").write_text(NEEDED)
+    store = make_store([str(tmp_path / "needed.dlog")])
+    things = [(E[f"x{n}"], RDF.type, E.C) for n in range(9)]
+    store.update(add=[*things, (E.x0, E.p, E.a), (E.y, RDF.type, E.D), (E.y, E.p, E.a)])
+    assert store.violated() == {"none": 8, "few": 1, "that": 1}
+    assert store.update(add=[(E.x1, E.p, E.a), (E.y, E.p, E.that)])["algorithm"] == "semi-naive"
+    assert store.violated() == {"none": 7}
 
 
 LONELY = (E.c, RDF.type, E.Lonely)
