@@ -86,7 +86,7 @@ def aggregate(function: str, argument: Expression | None, distinct: bool, member
     if function == "COUNT":
         return integer(len(values))
     if function in ("MIN", "MAX"):
-        if all(value.startswith("<") for value in values):
+        if all(value.startswith("<") for value in values) or len({*values}) == 1:
             return (min if function == "MIN" else max)(values)
         return (min if function == "MIN" else max)(values, key=number)
     total = reduce(EXACTLY.add, map(number, values), Decimal(0))
