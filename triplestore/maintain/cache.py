@@ -198,6 +198,8 @@ class ClosureCache:
             state.change_asserted(*self._given(literals, added, removed))
             name = algorithm_of(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
             checks.check(run, reasoning)
+            if evaluator is not None and evaluator.mint.made:
+                literals = literals.with_new(state.layout, *evaluator.special())
             if counts is not None and own is None:
                 with run.phase("count"):
                     recount(run, counts)
@@ -209,8 +211,6 @@ class ClosureCache:
         except BaseException:
             self._revert()
             raise
-        if evaluator is not None and evaluator.mint.made:
-            literals = literals.with_new(state.layout, *evaluator.special())
         self._after = _After(run.program, reasoning, specialiser, violations, literals, added, removed)
         run.figures.seconds = sum(run.figures.phases.values())
         merged, parted = state.classes.change()

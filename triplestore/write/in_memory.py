@@ -7,9 +7,12 @@ read once. A change that is not maintained here is `Refused`, with the reason.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from triplestore.closure.view import ClosureView
 from triplestore.dictionary.fingerprints import Fingerprints
@@ -306,7 +309,7 @@ class InMemory(ChangeSet):
         if (prints := workspace.cache.last("fingerprints")) is not None and isinstance(prints[1], Fingerprints):
             assert self.change.facts is not None
             new = self.change.facts.terms.new
-            if self.terms == len(new):  # else they are read from the file
+            if new and self.terms == len(new):  # else they are read from the files, others' before them too
                 prints[1].add(new)
                 workspace.cache.put("fingerprints", now.files_of(TERM.name), prints[1])
 
@@ -316,18 +319,19 @@ class InMemory(ChangeSet):
         self.tx.workspace.memory = _content(self.tx.workspace.manifest), self.memory
 
 
-def keep_beside(tx: Transaction, before: Manifest, now: Manifest, new: Iterable[str] | None) -> None:
+def keep_beside(tx: Transaction, before: Manifest, now: Manifest, new: Mapping[str, int] | None) -> None:
     """Keep the closure in memory, if that of `before` is there, for a version with the same facts and more terms.
-    new: their tokens, None where they are not known. It is not kept where it depends on them: on what rules speak of,
-    and on literals, whose values it compares, also within triple terms."""
+    new: their tokens, and ids; None where they are not known. It is not kept where it depends on them: on what rules
+    speak of, and on literals, whose values it compares, also within triple terms; nor where it has no room for them."""
     workspace = tx.workspace
     if workspace.memory is None or workspace.memory[0] != _content(before):
         return
     memory = workspace.memory[1]
-    terms = None if new is None else list(new)
-    if terms is None or any(t[0] not in "<_" for t in terms) or touched(memory.reasoning, terms):
-        workspace.memory = None
-    else:
+    workspace.memory = None
+    if new is None or any(t[0] not in "<_" for t in new) or touched(memory.reasoning, [*new]):
+        return
+    with suppress(LayoutFullError):
+        memory.state.layout.encode(np.fromiter(new.values(), np.int64, len(new)))
         workspace.memory = _content(now), memory
 
 
