@@ -79,6 +79,11 @@ def twice(table: pa.Table) -> pa.Table:
     return pa.concat_tables([table, table.slice(0, 1)])
 
 
+def with_a_second_id(table: pa.Table) -> pa.Table:
+    row = table.slice(table.num_rows - 1).to_pylist()[0]
+    return pa.concat_tables([table, pa.Table.from_pylist([row | {"id": row["id"] + 1}], table.schema)])
+
+
 def unknown(table: pa.Table) -> pa.Table:
     return table.set_column(
         table.column_names.index("s"), "s", pa.array([999_999, *table["s"].to_pylist()[1:]], pa.int64())
@@ -124,6 +129,7 @@ def test_nothing_is_wrong(kg: Path) -> None:
             {("same_as", "closure: rows missing"), ("same_as", "closure: rows that should not be there")},
         ),
         ("term", one_less, {("fact", "ids in s that no term has")}),
+        ("term", with_a_second_id, {("term", "terms that are there twice")}),
     ],
 )
 @pytest.mark.sampled(each=4)

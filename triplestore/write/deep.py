@@ -10,7 +10,7 @@ from typing import Final
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine, temporary
 from triplestore.engine.queries import count, minus
-from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, Table
+from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, Table, token_sql
 from triplestore.model.terms import to_ntriples
 from triplestore.read.session import Session
 from triplestore.read.version import StoreVersion
@@ -81,10 +81,10 @@ def _layout(session: Session, table: Table) -> Iterator[Fault]:
     rows = count(engine, table.name)
     if rows != stored.rows:
         yield Fault(table.name, f"{rows:,} rows where the version says {stored.rows:,}", abs(rows - stored.rows))
-    keys = "id" if table is TERM else table.select
-    twice = f"SELECT {keys} FROM {table.name} GROUP BY {keys} HAVING count(*) > 1"
-    if many := count(engine, f"({twice}) t"):
-        yield Fault(table.name, "rows that are there twice", many)
+    for what, keys in (("rows", "id"), ("terms", token_sql())) if table is TERM else (("rows", table.select),):
+        twice = f"SELECT {keys} FROM {table.name} t GROUP BY {keys} HAVING count(*) > 1"
+        if many := count(engine, f"({twice}) d"):
+            yield Fault(table.name, f"{what} that are there twice", many)
     for column in _IDS[table]:
         unknown = f"SELECT {column} FROM {table.name} t WHERE NOT EXISTS (SELECT 1 FROM term d WHERE d.id = t.{column})"
         if many := count(engine, f"({unknown}) t"):
