@@ -375,7 +375,7 @@ class Run:
 def _first(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
     """The first batches of a stream, `AT_ONCE` rows or `BATCH_BYTES` unless it ends before, and whether it did."""
     found: list[pa.RecordBatch] = []
-    while sum(batch.num_rows for batch in found) < AT_ONCE and sum(batch.nbytes for batch in found) < BATCH_BYTES:
+    while sum(batch.num_rows for batch in found) < max(AT_ONCE, 1) and sum(b.nbytes for b in found) < BATCH_BYTES:
         batch = next(batches, None)
         if batch is None:
             return found, True

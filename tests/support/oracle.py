@@ -91,9 +91,10 @@ def closure_by_value(
     def homes(element: BodyElement) -> BodyElement:
         return type(element)(**{part.name: home(getattr(element, part.name)) for part in fields(element)})
 
+    occurring = {t for triple in facts for t in triple} | {t for r in rules for e in r.heads for t in _terms(e)}
     typed = frozenset(
         (token, TYPE, f"<{datatype}>")
-        for token in first.values()
+        for token in {str(home(term)) for term in occurring if isinstance(term, str) and is_literal(term)}
         for datatype in literal_values.DATATYPES
         if _has_value(token) and literal_values.within(literal_values.value(token), datatype)
     )
