@@ -167,6 +167,10 @@ class Files(Protocol):
     def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
         """Make view `name` over Parquet files (an empty one where there are none); they are read in place."""
 
+    def keep_footers(self) -> None:
+        """From now on keep the footers of Parquet files that are read in place, within the limit of memory, where the
+        engine reads them for each statement otherwise."""
+
     def lines(self, name: str, files: Sequence[str]) -> None:
         """Make view `name(file INT, line STRING)` over text files (plain, gzip or bzip2 or zstd where the engine can;
         `file` is the index in `files`); one row per line, without its newline, in no order, NULL never."""

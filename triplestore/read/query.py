@@ -108,6 +108,8 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
     if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
         workspace.tables(TERM, ASSERTED, QUAD, FACT, SAME_AS)
+    elif session.asked > OFTEN:
+        engine.keep_footers()
     if session.asked == VERY_OFTEN:
         workspace.indexed()
     if known.linked is None:  # a job of its own is too much to ask on Spark

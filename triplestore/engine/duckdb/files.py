@@ -33,6 +33,9 @@ class DuckDBFiles(DuckDBWorkbench):
             nulls = ", ".join(f"CAST(NULL AS {self.dialect.type(kind)}) AS {column}" for column, kind in columns)
             self.view(name, f"SELECT {nulls} WHERE FALSE")
 
+    def keep_footers(self) -> None:
+        self._connection.execute("SET GLOBAL parquet_metadata_cache = true")
+
     def lines(self, name: str, files: Sequence[str]) -> None:
         # One column, no quoting, no delimiter (DuckDB takes none for NUL): each line is one value, read in parallel.
         # Strict: a NUL, a stray CR, bytes that are not UTF-8 or a line over the limit are errors, never altered text.

@@ -36,6 +36,9 @@ class SparkFiles(SparkWorkbench):
                     raise EngineError(f"there is no file {local}", f"(attach of {name})")
             self._put(name, table)
 
+    def keep_footers(self) -> None:
+        pass
+
     def lines(self, name: str, files: Sequence[str]) -> None:
         with self._jobs.running(f"(lines of {', '.join(files)})"):
             self._show(name, lines(self.spark, self._files, files, self._tables.folder()))
