@@ -95,7 +95,7 @@ def agree(updates: list[tuple[list[Triple], list[Triple]]], names: list[str], **
         file = Path(folder, "own.dlog")
         file.write_text("\n".join(datalog.render(rule) for rule in BY_VALUE if rule.name in names), encoding="utf-8")
         rules, asserted = ["datatypes", str(file)], set[Triple]()
-        with Store.create(Path(folder, "kg"), rules, **kind) as store:
+        with Store.create(Path(folder, "kg"), rules, "rewrite", **kind) as store:
             for number, (add, delete) in enumerate(updates):
                 asserted = (asserted - {*delete}) | {*add}
                 rewritten, plain = (
