@@ -243,21 +243,19 @@ def _numbered_all(
     engine: Workbench, scratch: Scratch, source: str, rows: int, counters: Counters
 ) -> tuple[str, Counters]:
     """A table (token, id) of new ids for the tokens of a SELECT, and the counters after it. rows: at most."""
-    numbered = scratch.table("numbered")
-    engine.number(numbered, source, SPELLING, rows)
-    sizes = dict.fromkeys('"(<_', 0)
-    for mark, n in _pairs(engine, f"SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM {numbered} GROUP BY 1"):
+    numbered, sizes = scratch.table("numbered"), dict.fromkeys('"(<_', 0)
+    for mark, n in _pairs(engine, f"SELECT substr(token, 1, 1) AS mark, count(*) AS n FROM ({source}) t GROUP BY 1"):
         sizes[mark] = n
     # Byte order puts literals first, then triple terms, IRIs and blank nodes, so one running number serves all four.
     literal, triple, iri, blank = (sizes[mark] for mark in '"(<_')
-    engine.create(
-        numbered,
-        "SELECT token, CASE substr(token, 1, 1) "
+    select = (
+        "token, CASE substr(token, 1, 1) "
         f"WHEN '\"' THEN n + {FIRST_LITERAL + counters.literal - 1} "
         f"WHEN '(' THEN n + {FIRST_TRIPLE + counters.triple - literal - 1} "
         f"WHEN '<' THEN n + {FIRST_IRI + counters.iri - literal - triple - 1} "
-        f"ELSE n + {FIRST_BLANK + counters.blank - literal - triple - iri - 1} END AS id FROM {numbered}",
+        f"ELSE n + {FIRST_BLANK + counters.blank - literal - triple - iri - 1} END AS id"
     )
+    engine.number(numbered, source, SPELLING, rows, select)
     counters = replace(
         counters,
         iri=counters.iri + iri,

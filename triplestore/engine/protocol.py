@@ -132,10 +132,10 @@ class Workbench(Queries, Protocol):
     def create(self, name: str, sql: Statement) -> int:
         """Make (or replace) working table `name` from a SELECT, evaluated now; rows. It may read `name` itself."""
 
-    def number(self, name: str, sql: str, by: str, most: int) -> int:
+    def number(self, name: str, sql: str, by: str, most: int, select: str = "*") -> int:
         """Make (or replace) working table `name` of the rows of a SELECT, at most so many, and a column `n`: their
         places from 1, in the order of `by`, an expression of its columns (text by its bytes, every row another);
-        rows."""
+        rows. select: what the table has of these columns, as a select list."""
 
     def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         """Add the rows of each SELECT to working table `name`; rows added by each, in order."""

@@ -28,6 +28,6 @@ def common(left: str, right: str, columns: Sequence[str]) -> str:
     return f"SELECT {names} FROM {left} lhs WHERE EXISTS (SELECT 1 FROM {right} rhs WHERE {same})"
 
 
-def places(sql: str, by: str) -> str:
-    """The rows of a SELECT and their places `n`, from 1, in the order of `by`, as SQL: sorted in one task."""
-    return f"SELECT *, row_number() OVER (ORDER BY {by}) AS n FROM ({sql}) r"
+def places(sql: str, by: str, select: str) -> str:
+    """See `Workbench.number`, as SQL: sorted in one task."""
+    return f"SELECT {select} FROM (SELECT *, row_number() OVER (ORDER BY {by}) AS n FROM ({sql}) r) numbered"

@@ -43,8 +43,8 @@ class DuckDBWorkbench(DuckDBQueries):
         self._connection.execute(f"ALTER TABLE {self._schema}{name}_new RENAME TO {name}")
         return rows
 
-    def number(self, name: str, sql: str, by: str, most: int) -> int:
-        return self.create(name, places(sql, by))
+    def number(self, name: str, sql: str, by: str, most: int, select: str = "*") -> int:
+        return self.create(name, places(sql, by, select))
 
     def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         return [self._connection.changed(f"INSERT INTO {name} {select}") for select in selects]

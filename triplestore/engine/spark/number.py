@@ -16,7 +16,7 @@ _RANGE_BITS: Final = 33
 """Spark's monotonically_increasing_id: the number of the task above so many bits, that of the row in it below."""
 
 
-def number_by_ranges(bench: Workbench, tables: Tables, name: str, sql: str, by: str) -> int:
+def number_by_ranges(bench: Workbench, tables: Tables, name: str, sql: str, by: str, select: str) -> int:
     """See `Workbench.number`."""
     from pyspark.sql.functions import expr, monotonically_increasing_id
 
@@ -35,4 +35,5 @@ def number_by_ranges(bench: Workbench, tables: Tables, name: str, sql: str, by: 
             for part, start in zip(counted["part"].to_pylist(), starts.tolist(), strict=True)
         ]
         place = f"_mark + element_at(map({', '.join(shifts)}), shiftright(_mark, {_RANGE_BITS}))" if shifts else "_mark"
-        return bench.create(name, f"SELECT {', '.join(columns)}, {place} AS n FROM {marked}")
+        numbered = f"SELECT {', '.join(columns)}, {place} AS n FROM {marked}"
+        return bench.create(name, f"SELECT {select} FROM ({numbered}) numbered")

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from triplestore.engine import queries
 from triplestore.engine.scratch import Scratch
+from triplestore.engine.spark import driver
 from triplestore.engine.spark.components import SparkComponents
 from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.number import number_by_ranges
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 _SELECT: Final = "_select"
 """The column that says which SELECT of an `append` gave a row."""
 
-ONE_TASK_UP_TO: Final = 20_000_000
-"""Rows up to which `number` sorts them in one task; above, by ranges, which needs more jobs."""
+ONE_TASK_UP_TO: Final = 1_000_000
+"""Rows up to which `number` sorts them in one task; above, by ranges, which needs more jobs (a second or two)."""
 
 
 class SparkWorkbench(SparkQueries):
@@ -78,11 +79,16 @@ class SparkWorkbench(SparkQueries):
             self._put(name, table)
             return self._tables.rows(table)
 
-    def number(self, name: str, sql: str, by: str, most: int) -> int:
+    def number(self, name: str, sql: str, by: str, most: int, select: str = "*") -> int:
+        placed = queries.places(sql, by, select)
         if most <= ONE_TASK_UP_TO:
-            return self.create(name, queries.places(sql, by))
+            return self.create(name, placed)
         with self._jobs.running(sql):
-            return number_by_ranges(self, self._tables, name, sql, by)
+            table = self._driver.evaluated(placed) if most <= driver.IN_DRIVER else None
+            if table is None:
+                return number_by_ranges(self, self._tables, name, sql, by, select)
+            self._put(name, table)
+            return self._tables.rows(table)
 
     def append(self, name: str, selects: Sequence[Statement]) -> list[int]:
         table = self._tables.get(name)
