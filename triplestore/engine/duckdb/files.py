@@ -80,7 +80,7 @@ class DuckDBFiles(DuckDBWorkbench):
         sorting = f" ORDER BY {', '.join(order)}" if order else ""
         return self._connection.changed(
             f"COPY (SELECT * FROM {source} t{sorting}) TO {string(_homeless(str(path)))} "
-            f"(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {group})"
+            f"(FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {group})"
         )
 
 

@@ -49,7 +49,7 @@ def write(tables: Tables, files: FileSystem, table: Table, folder: str, sorting:
         sources = [file for part in table.parts for file in files.parquet(part.path)]
         return _by_duckdb(sources, table.names, target, files.local(tables.scratch), sorting)
     tasks = int(context.defaultParallelism)
-    frame, number = tables.frame(table), max(-(-rows // ROWS_PER_FILE), min(tasks, rows // SMALL_WRITE))
+    frame, number = tables.frame(table), pieces(rows, tasks)
     order, turned = sorting.order, sorting.turned if rows > sorting.group else ()
     if not order:
         frame = frame.coalesce(number)
@@ -61,6 +61,8 @@ def write(tables: Tables, files: FileSystem, table: Table, folder: str, sorting:
     writer = frame.write.options(
         **{
             "compression": "zstd",
+            "parquet.writer.version": "v2",  # numbers as differences, and texts
+            **{f"parquet.enable.dictionary#{name}": "false" for name, kind in frame.dtypes if kind == "bigint"},
             "parquet.block.row.count.limit": str(sorting.group),
             "parquet.page.write-checksum.enabled": "true",
         }
@@ -77,6 +79,14 @@ def write(tables: Tables, files: FileSystem, table: Table, folder: str, sorting:
         return [replace(file, turned=other) for file, other in zip(first, second, strict=True)]
     finally:
         files.delete(draft)
+
+
+def pieces(rows: int, tasks: int) -> int:
+    """How many files so many rows are cut into: one a task where they are many, or as many rounds of tasks as make no
+    file too large, so that no task is left with a file of its own at the end."""
+    if rows <= ROWS_PER_FILE * tasks:
+        return max(-(-rows // ROWS_PER_FILE), min(tasks, rows // SMALL_WRITE))
+    return -(-rows // (ROWS_PER_FILE * tasks)) * tasks
 
 
 def _both_orders(frame: DataFrame, order: Sequence[str], turned: Sequence[str]) -> DataFrame:
