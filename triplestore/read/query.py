@@ -32,9 +32,6 @@ OFTEN: Final = 2
 VERY_OFTEN: Final = 20
 """The query of one version from which on single terms and resources are looked up by indexes."""
 
-MOST_RESIDENT: Final = 1 << 28
-"""Bytes of files up to which they are."""
-
 AT_ONCE: Final = 1_000
 """Triples that are made terms of rdflib at a time."""
 
@@ -106,10 +103,8 @@ def graph(session: Session, generalised: bool = False) -> Graph:
         session.asked = 0
     session.asked += 1
     known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
-    if session.asked > OFTEN and engine.resident and manifest.bytes <= MOST_RESIDENT:
+    if session.asked > OFTEN and engine.resident and not workspace.in_place:
         workspace.tables(TERM, ASSERTED, QUAD, FACT, SAME_AS)
-    elif session.asked > OFTEN:
-        engine.keep_footers()
     if session.asked == VERY_OFTEN:
         workspace.indexed()
     if known.linked is None:  # a job of its own is too much to ask on Spark

@@ -15,7 +15,19 @@ from triplestore.engine.queries import count
 from triplestore.engine.sql import Select
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.limits import Limits
-from triplestore.model.tables import ASSERTED, COUNT, FACT, GIVEN, LOOKED_UP, STORED, TERM, VIOLATION, Table
+from triplestore.model.tables import (
+    ASSERTED,
+    COUNT,
+    FACT,
+    GIVEN,
+    LOOKED_UP,
+    QUAD,
+    SAME_AS,
+    STORED,
+    TERM,
+    VIOLATION,
+    Table,
+)
 from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest
@@ -24,6 +36,10 @@ from triplestore.storage.versions import Versions
 
 MOST_INDEXED: Final = 10_000_000
 """Facts up to which tables are indexed."""
+
+
+MOST_RESIDENT: Final = 1 << 26
+"""Rows of a store up to which queries ask for them as working tables: of triples, 24 bytes each."""
 
 
 class Workspace:
@@ -36,8 +52,16 @@ class Workspace:
         self.memory: tuple[object, ClosureCache] | None = None  # the closure in memory, and what it was read from
         self.limits = Limits()  # of rules that make terms
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the store is too large for its tables to be held in memory."""
+        asked = (TERM, ASSERTED, QUAD, FACT, SAME_AS)
+        return sum(self.manifest.files_of(table.name).rows for table in asked) > MOST_RESIDENT
+
     def attach(self, table: Table, name: str) -> None:
         """Make view `name` over the files of a table."""
+        if self.in_place:
+            self.engine.keep_footers()
         if table is not TERM or self.manifest.current_numbers:
             segments.attach(self.engine, self.versions, self.manifest, table, name)
             return
