@@ -33,13 +33,15 @@ def id_lists(values: Sequence[Sequence[int]] = ()) -> pa.Array:
     return pa.Array.from_buffers(pa.list_(pa.int64()), len(values), buffers, children=[items])
 
 
-def as_numpy(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """An int64 column without NULLs as one numpy array."""
+def as_numpy(column: pa.ChunkedArray, copy: bool = True) -> npt.NDArray[np.int64]:
+    """An int64 column without NULLs as one numpy array. copy: False for one that is only read."""
     parts = [
         np.frombuffer(chunk.buffers()[1], dtype=np.int64, count=len(chunk), offset=8 * chunk.offset)
         for chunk in column.chunks
         if len(chunk)
     ]
+    if len(parts) == 1 and not copy:
+        return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 

@@ -51,9 +51,9 @@ class PagedFile:
         return int(self.rows.sum())
 
     def read(self, pages: Sequence[int], places: Sequence[int]) -> list[list[Ids]]:
-        """The columns of pages at some places of the order, by the page. One that has a single value in each of them is
-        not read, but made of it; the others are decoded at once. Raises DamagedStoreError where a page is not as the
-        footer says: a page is not worth the checksum of its whole file."""
+        """The columns of pages at some places of the order, by the page: arrays that are only read. One that has a
+        single value in each of them is not decoded, but made of it; the others are decoded at once. Raises
+        DamagedStoreError where a page is not as the footer says: a page is not worth the checksum of its whole file."""
         at = np.asarray(pages, dtype=np.int64)
         low, high, ends = self.low[at], self.high[at], self.rows[at].cumsum()
         names = [self.order[place] for place in places if (low[:, place] != high[:, place]).any()]
@@ -61,7 +61,7 @@ class PagedFile:
         found: list[list[Ids]] = [[] for _ in pages]
         for place in places:
             column = table.column(self.order[place]) if table is not None and self.order[place] in names else None
-            values = np.repeat(low[:, place], self.rows[at]) if column is None else as_numpy(column)
+            values = np.repeat(low[:, place], self.rows[at]) if column is None else as_numpy(column, copy=False)
             if len(values) != ends[-1]:
                 raise self.damaged(f"row groups {pages} have not the rows that the footer says")
             for number, part in enumerate(np.split(values, ends[:-1])):
