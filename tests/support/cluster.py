@@ -68,7 +68,8 @@ def cluster(folder: Path, workers: int = 2, megabytes: int = 600) -> Iterator[Cl
     (folder / "spark-defaults.conf").write_text(
         f"spark.executor.memory {megabytes}m\nspark.executor.cores 1\n"
         "spark.driver.memory 900m\nspark.driver.host 127.0.0.1\n"
-        "spark.driver.bindAddress 127.0.0.1\nspark.sql.shuffle.partitions 2\nspark.deploy.maxExecutorRetries -1\n"
+        "spark.driver.bindAddress 127.0.0.1\nspark.deploy.maxExecutorRetries -1\n"
+        f"spark.sql.shuffle.partitions {2 * workers}\n"
         f"spark.driver.extraClassPath {of_s3a()}\nspark.executor.extraClassPath {of_s3a()}\n"
     )
     with (
