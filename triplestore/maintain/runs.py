@@ -227,7 +227,7 @@ class FileRun:
         """The keys of a page of one predicate. What makes codes of ids is added to the keys, all at once: the ids are
         large, and shifted they overflow, but modulo 2 ** 64 the sums are right."""
         bits = self._layout.bits
-        (a, of_a), (b, of_b) = self._near(page, 1, a), self._near(page, 2, b)
+        (a, of_a), (b, of_b) = self._coded(page, 1, a), self._coded(page, 2, b)
         rest = (((number << bits) + of_a) << bits) + of_b
         keys: Ids = a << bits
         keys += b
@@ -239,11 +239,11 @@ class FileRun:
         found = self._file.read(pages, places) if pages else []
         for page, columns in zip(pages, found, strict=True):
             for number, place in enumerate(places):
-                ids, more = self._near(page, place, columns[number])
+                ids, more = self._coded(page, place, columns[number])
                 columns[number] = ids + more
         return found
 
-    def _near(self, page: int, place: int, ids: Ids) -> tuple[Ids, int]:
+    def _coded(self, page: int, place: int, ids: Ids) -> tuple[Ids, int]:
         """(ids of a column of a page, what to add to them): the codes. Those of several kinds are codes already."""
         low, high = int(self._file.low[page, place]), int(self._file.high[page, place])
         if low >> KIND_BITS == high >> KIND_BITS:
