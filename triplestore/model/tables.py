@@ -118,7 +118,10 @@ STATISTIC: Final = Table(
 LOOKED_UP: Final = ((TERM, "id"), (TERM, "lexical"), (FACT, "s"), (FACT, "o"))
 """Columns by whose single values queries find rows, and by which the tables are not ordered."""
 
-STORED: Final = (TERM, ASSERTED, QUAD, FACT, SAME_AS, VIOLATION, STATISTIC)
+QUERIED: Final = (TERM, ASSERTED, QUAD, FACT, SAME_AS)
+"""The tables that queries read."""
+
+STORED: Final = (*QUERIED, VIOLATION, STATISTIC)
 """Every table that a version of a store holds."""
 
 COUNT: Final = Table("count", (*_TRIPLE, ("nonrecursive", "BIGINT"), ("recursive", "BIGINT")), ("p", "s", "o"))

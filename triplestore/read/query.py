@@ -10,7 +10,7 @@ from triplestore.closure import expand
 from triplestore.dictionary import encoding
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
-from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, STATISTIC, TERM
+from triplestore.model.tables import ASSERTED, FACT, QUERIED, SAME_AS, STATISTIC, TERM
 from triplestore.model.terms import from_rdflib, to_rdflib, to_rdflib_all
 from triplestore.read.names import graph_token
 from triplestore.read.session import Session
@@ -97,14 +97,14 @@ def graph(session: Session, generalised: bool = False) -> Graph:
 
     session.readable()
     manifest, workspace, engine = session.manifest, session.workspace, session.engine
-    workspace.views(TERM, ASSERTED, QUAD, FACT, SAME_AS)
+    workspace.views(*QUERIED)
     view = session.view
     if not workspace.cache.has(KNOWN, manifest):
         session.asked = 0
     session.asked += 1
     known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
     if session.asked > OFTEN and engine.resident and not workspace.in_place:
-        workspace.tables(TERM, ASSERTED, QUAD, FACT, SAME_AS)
+        workspace.tables(*QUERIED)
     if session.asked == VERY_OFTEN:
         workspace.indexed()
     if known.linked is None:  # a job of its own is too much to ask on Spark

@@ -21,8 +21,7 @@ from triplestore.model.tables import (
     FACT,
     GIVEN,
     LOOKED_UP,
-    QUAD,
-    SAME_AS,
+    QUERIED,
     STORED,
     TERM,
     VIOLATION,
@@ -55,8 +54,7 @@ class Workspace:
     @property
     def in_place(self) -> bool:
         """Whether the store is too large for its tables to be held in memory."""
-        asked = (TERM, ASSERTED, QUAD, FACT, SAME_AS)
-        return sum(self.manifest.files_of(table.name).rows for table in asked) > MOST_RESIDENT
+        return sum(self.manifest.files_of(table.name).rows for table in QUERIED) > MOST_RESIDENT
 
     def attach(self, table: Table, name: str) -> None:
         """Make view `name` over the files of a table."""
