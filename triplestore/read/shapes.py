@@ -23,12 +23,14 @@ INHERITING: Final = frozenset(("owl2rl", "rdfs", "rdfs-plus"))
 
 def read(session: Session, given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
     """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms); reports if none has a target."""
-    from triplake.sparql.parser import not_too_deep
-
     items = [given] if isinstance(given, str | Path) else list(given)
+    if not items:
+        return ()
+    from triplake.sparql.parser import not_too_deep  # slow to import, for those who have no shape
+
     with not_too_deep("shape"):
         found = _read(items, format)
-    if items and not found:
+    if not found:
         session.notify("no shape has a target (sh:targetClass, sh:targetNode ..): nothing is validated")
     return found
 

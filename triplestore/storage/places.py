@@ -6,7 +6,6 @@ import os
 import re
 from typing import Final
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from triplestore.model.errors import UsageError
 from triplestore.objects import is_remote, normal
@@ -33,6 +32,8 @@ def place_of(path: str | os.PathLike[str]) -> Place:
         return Folder(path)
     scheme, parts = found[1].lower(), urlsplit(text)
     if scheme == "file":
+        from urllib.request import url2pathname  # slow to import, and rarely needed
+
         return Folder(url2pathname(parts.path))
     if not is_remote(text):
         raise UsageError(f"no store can be at a URL of {scheme}: give a folder, or s3://, gs://, az:// or hdfs://")

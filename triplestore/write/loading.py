@@ -9,7 +9,7 @@ from triplake.loaders import MOST, LoadReport, Mapping, OnError
 from triplestore.model.errors import UsageError
 from triplestore.read.turns import in_turn
 from triplestore.read.version import StoreVersion
-from triplestore.write import frames, load, tables
+from triplestore.write import frames, load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -87,7 +87,9 @@ class LoadedStore(StoreVersion):
         Raises UsageError for what is no table, a template that cannot be read (InputError, if it is a file) and a
         column that a table has not, InputError for what cannot be read, with the row; nothing is committed then.
         """
-        return tables.load_tables(self._session, given, template, format, materialise, maintain, graph, dry_run)
+        from triplestore.write.tables import load_tables  # slow to import, for those who have no table
+
+        return load_tables(self._session, given, template, format, materialise, maintain, graph, dry_run)
 
     @in_turn
     def load_rml(
