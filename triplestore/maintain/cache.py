@@ -232,8 +232,8 @@ class ClosureCache:
         after = self._after
         self.specialised, self.reasoning, self._specialiser = after.program, after.reasoning, after.specialiser
         self.violations, self.literals = after.violations, after.literals
-        self.asserted_forms.remove(after.removed)
-        self.asserted_forms.add(after.added)
+        self.asserted_forms.remove_old(after.removed)
+        self.asserted_forms.add_new(after.added)
         if self.stored is not None:
             self.stored.commit()
         self._after = None

@@ -87,29 +87,37 @@ class Relation:
         """Add triples; returns those that were new, sorted."""
         keys = union(keys)
         new = keys[~self.contains(keys)]
+        self.add_new(new)
+        return new
+
+    def add_new(self, new: Ids) -> None:
+        """Add triples of which none is in the set, sorted. Nothing is read for it."""
         if not len(new):
-            return new
+            return
         back = member(new, self._removed)
         if back.any():
             self._removed = minus(self._removed, new[back])
         self._added = merged(self._added, new[~back])
         self._turned_added = NONE
         self._settle()
-        return new
 
     def remove(self, keys: Ids) -> Ids:
         """Remove triples; returns those that were in the set, sorted."""
         keys = union(keys)
         there = keys[self.contains(keys)]
+        self.remove_old(there)
+        return there
+
+    def remove_old(self, there: Ids) -> None:
+        """Remove triples that are all in the set, sorted. Nothing is read for it."""
         if not len(there):
-            return there
+            return
         late = member(there, self._added)
         if late.any():
             self._added = minus(self._added, there[late])
             self._turned_added = NONE
         self._removed = merged(self._removed, there[~late])
         self._settle()
-        return there
 
     def _settle(self) -> None:
         """Merge the patch into the large array once it is large; one on files stays beside them."""

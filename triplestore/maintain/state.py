@@ -74,10 +74,10 @@ class ClosureState:
 
     def revert(self) -> None:
         """Undo the update: restore the state at `begin`."""
-        self.facts.remove(self.added)
-        self.facts.add(self.removed)
-        self.asserted.remove(self.plus)
-        self.asserted.add(self.minus)
+        self.facts.remove_old(self.added)
+        self.facts.add_new(self.removed)
+        self.asserted.remove_old(self.plus)
+        self.asserted.add_new(self.minus)
         self.classes.revert()
         self.begin()
 

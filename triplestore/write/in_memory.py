@@ -287,7 +287,8 @@ class InMemory(ChangeSet):
 
     def statistics(self, before: Manifest) -> dict[str, int]:
         """See `ChangeSet`."""
-        return {SAMPLED: self.memory.sampled_derivations, **stats_after(before.stats, self.rows, self.memory)}
+        stats = stats_after(before.stats, self.rows, self.memory)
+        return stats if SAMPLED in stats else {**stats, SAMPLED: self.memory.sampled_derivations}
 
     def same_as(self, scratch: Scratch) -> str:
         """See `ChangeSet`."""
