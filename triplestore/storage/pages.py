@@ -20,7 +20,10 @@ from triplestore.storage.manifest import remedy
 from triplestore.storage.place import DATA, Place
 
 CACHED: Final = 128 << 20
-"""Bytes of pages that are kept, those used last."""
+"""Bytes of pages that are kept at most, those used last."""
+
+CACHED_FIRST: Final = 64 << 20
+"""Bytes of pages that are kept as long as none is wanted again after it was dropped."""
 
 
 T = TypeVar("T")
@@ -95,11 +98,13 @@ class PagedFile:
 
 
 class PageCache:
-    """Arrays that were made of pages, those used last, up to `CACHED` bytes."""
+    """Arrays that were made of pages, those used last: up to `CACHED_FIRST` bytes, and more by each page that is read
+    again since it was dropped, up to `CACHED`. A single change does not pay for what only the next ones would use."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, Ids] = OrderedDict()
-        self._bytes = 0
+        self._dropped: set[Hashable] = set()
+        self._bytes, self._room = 0, CACHED_FIRST
 
     def get(self, key: Hashable) -> Ids | None:
         """What was made of a page, if it is kept still."""
@@ -110,7 +115,12 @@ class PageCache:
 
     def put(self, key: Hashable, made: Ids) -> None:
         """Keep what was made of a page that has been read."""
+        if key in self._dropped:
+            self._dropped.remove(key)
+            self._room = max(self._room, min(self._room + made.nbytes, CACHED))
         self._kept[key] = made
         self._bytes += made.nbytes
-        while self._bytes > CACHED and len(self._kept) > 1:
-            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+        while self._bytes > self._room and len(self._kept) > 1:
+            dropped, freed = self._kept.popitem(last=False)
+            self._dropped.add(dropped)
+            self._bytes -= freed.nbytes

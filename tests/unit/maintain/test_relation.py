@@ -15,6 +15,7 @@ from triplestore.maintain.relation import ALL, Relation
 from triplestore.model.errors import DamagedStoreError
 from triplestore.model.tables import FACT
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
+from triplestore.storage.pages import PageCache
 
 Triple = tuple[int, int, int]
 
@@ -42,8 +43,10 @@ def triples_of(layout: Layout, keys: Ids) -> list[Triple]:
 
 @pytest.mark.parametrize("page", [1, 2, 8])
 @pytest.mark.parametrize("seed", seeds(range(40), 3))
-def test_it_equals_a_set(seed: int, page: int) -> None:
+def test_it_equals_a_set(seed: int, page: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
+    for bound in ("CACHED_FIRST", "CACHED"):  # pages are dropped, and read again
+        monkeypatch.setattr(f"triplestore.storage.pages.{bound}", random.choice((0, 200, 1000, 1 << 20)))
     layout, terms = Layout((50, 60, 60, 60, 0)), random.choice((3, 8, 50))
     truth = {random_triple(random, terms) for _ in range(random.choice((1, 30, 200)))}
     tables = PagedTables(random, page)
@@ -57,7 +60,14 @@ def test_it_equals_a_set(seed: int, page: int) -> None:
     for step in range(12):
         some = [random_triple(random, terms) for _ in range(random.randint(1, 20))]
         some += random.sample(sorted(truth), min(len(truth), 5)) + random.sample(gone, min(len(gone), 3))
-        if step % 2:
+        known = random.random() < 0.3
+        if step % 2 and known:
+            relation.add_new(np.unique(keys_of(layout, sorted(set(some) - truth))))
+            truth |= set(some)
+        elif known:
+            relation.remove_old(np.unique(keys_of(layout, sorted(set(some) & truth))))
+            truth -= set(some)
+        elif step % 2:
             assert set(triples_of(layout, relation.add(keys_of(layout, some)))) == set(some) - truth
             truth |= set(some)
         else:
@@ -120,3 +130,25 @@ def test_a_page_that_is_not_what_was_written_is_refused(tmp_path: Path) -> None:
         (folder / mine.path).write_bytes((folder / its.path).read_bytes())
     with pytest.raises(DamagedStoreError, match=r"triplake verify"):
         _ = relation.keys
+
+
+def test_pages_are_kept_beyond_the_first_bound_where_they_are_wanted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triplestore.storage.pages.CACHED_FIRST", 80)
+    monkeypatch.setattr("triplestore.storage.pages.CACHED", 240)
+    cache = PageCache()
+
+    def kept(pages: range) -> list[int]:
+        return [page for page in pages if cache.get(page) is not None]
+
+    def read(pages: range) -> None:
+        for page in pages:
+            if cache.get(page) is None:
+                cache.put(page, column([page] * 5))  # 40 bytes
+
+    read(range(10))
+    assert kept(range(10)) == [8, 9], "each of them once: those used last"
+    read(range(4))
+    assert kept(range(10)) == [0, 1, 2, 3, 8, 9], "four are wanted again: there is room for them besides"
+    read(range(10))
+    read(range(10))
+    assert len(kept(range(10))) == 6, "never more than the last bound"
