@@ -138,7 +138,7 @@ def update(
 
 def _give_back() -> None:
     """Let Arrow give back what it frees. Its own pool keeps that for later, and a command ends soon: a change of 100
-    facts of 13 million triples reads some 700 pages, and takes 300 MB instead of 332."""
+    facts of 13 million triples reads some 700 pages, and takes a tenth less memory."""
     import pyarrow as pa
 
     pa.set_memory_pool(pa.system_memory_pool())
