@@ -172,3 +172,23 @@ def in_a_store(
     kg = folder / f"kg {seed}"
     with Store.create(kg, [ruleset], equality, engine, spark, counting=counting) as store:
         return follow(store, seed, steps, Run(store, ruleset, equality, algorithm, folder))
+
+
+def between_engines(folder: Path, seed: str, way: tuple[str, str, bool], steps: int, spark: SparkSession) -> set[str]:
+    """Follow a history whose steps are each taken by one engine or the other, opened for that; the engines."""
+    equality, algorithm, counting = way
+    rng = random.Random(f"{seed} engines")
+    ruleset = rng.choice(["owl2rl", "owl2rl", "rdfs-plus", "none"])
+    kg, met = folder / f"kg {seed}", set[str]()
+    first = Store.create(kg, [ruleset], equality, "duckdb", counting=counting)
+    first.close()
+    run = Run(first, ruleset, equality, "auto" if algorithm == OVERDELETION else algorithm, folder)
+    for step in history(random.Random(seed), steps):
+        engine = rng.choice(("duckdb", "spark"))
+        with Store.open(kg, engine, spark if engine == "spark" else None) as run.store:
+            run.take(step)
+            run.check_oracle()
+        with Store.open(kg, "duckdb") as run.store:
+            run.check_anew()
+        met.add(engine)
+    return met

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.support.histories import in_a_store
+from tests.support.histories import between_engines, in_a_store
 from tests.support.ways import WAYS
 
 if TYPE_CHECKING:
@@ -41,3 +41,21 @@ def test_many_histories(tmp_path: Path, equality: str, algorithm: str, counting:
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
 def test_a_history_on_spark(spark: SparkSession, tmp_path: Path, equality: str, algorithm: str, counting: bool) -> None:
     in_a_store(tmp_path, "3", (equality, algorithm, counting), 6, spark)
+
+
+@pytest.mark.spark
+@pytest.mark.long_on_spark(each=2, but=1)
+@pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
+@pytest.mark.parametrize("paged", [0, None], ids=["paged", "whole"])
+def test_engines_take_turns(
+    spark: SparkSession,
+    tmp_path: Path,
+    equality: str,
+    algorithm: str,
+    counting: bool,
+    paged: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if paged is not None:  # the smallest files are read by the page too
+        monkeypatch.setattr("triplestore.write.in_memory.PAGED", paged)
+    assert between_engines(tmp_path, "5", (equality, algorithm, counting), 8, spark) == {"duckdb", "spark"}
