@@ -13,6 +13,7 @@ from tests.support import equality_programs, random_programs
 from tests.support.closure import expected
 from tests.support.counting import stored
 from tests.support.equality_programs import random_facts
+from tests.support.pages import small_pages
 from tests.support.random_programs import CLASSES, PROPERTIES, TYPE, Triple
 from tests.support.stores import as_terms, tokens
 from triplake import rulesets
@@ -30,6 +31,9 @@ RULES: Final = {rule.name: rule for rule in (*random_programs._USER_RULES, *equa
 
 AXIOMS: Final = (f"<{RDFS}subClassOf>", f"<{RDFS}subPropertyOf>", f"<{OWL}inverseOf>", f"<{RDFS}domain>", TYPE)
 
+
+PAGES: Final = (None, 1, 3, 8)
+"""Rows of a page of the stores' files."""
 
 MOST: Final = 30
 """Asserted triples from which on more go than come: the oracle is slow."""
@@ -150,10 +154,15 @@ class Run:
         shutil.rmtree(copy)
 
 
-def follow(store: Store, seed: str, steps: int, run: Run) -> int:
-    """Follow a history; how many of its steps were maintained by the algorithm, or by any if `auto` chooses."""
+def follow(run: Run, seed: str, steps: int, engine: str | None = None) -> int:
+    """Follow a history; how many of its steps were maintained by the algorithm, or by any if `auto` chooses. engine: by
+    which the store is opened again now and then, so that the closure is read from its files."""
     maintained, names = 0, DELETING if run.algorithm == "auto" else (run.algorithm,)
+    rng = random.Random(f"{seed} opened")
     for number, step in enumerate(history(random.Random(seed), steps)):
+        if engine is not None and rng.random() < 0.4:
+            run.store.close()
+            run.store = Store.open(run.store.path, engine)
         maintained += run.take(step).startswith(names)
         run.check_oracle()
         if number % 5 == 0 or number == steps:
@@ -170,8 +179,13 @@ def in_a_store(
     ruleset = random.Random(f"{seed} rules").choice(["owl2rl", "owl2rl", "rdfs-plus", "none"])
     engine = "auto" if spark else "duckdb"
     kg = folder / f"kg {seed}"
-    with Store.create(kg, [ruleset], equality, engine, spark, counting=counting) as store:
-        return follow(store, seed, steps, Run(store, ruleset, equality, algorithm, folder))
+    with small_pages(random.Random(f"{seed} {way}").choice(PAGES)):
+        store = Store.create(kg, [ruleset], equality, engine, spark, counting=counting)
+        run = Run(store, ruleset, equality, algorithm, folder)
+        try:
+            return follow(run, seed, steps, None if spark else "duckdb")
+        finally:
+            run.store.close()
 
 
 def between_engines(folder: Path, seed: str, way: tuple[str, str, bool], steps: int, spark: SparkSession) -> set[str]:
@@ -180,15 +194,16 @@ def between_engines(folder: Path, seed: str, way: tuple[str, str, bool], steps: 
     rng = random.Random(f"{seed} engines")
     ruleset = rng.choice(["owl2rl", "owl2rl", "rdfs-plus", "none"])
     kg, met = folder / f"kg {seed}", set[str]()
-    first = Store.create(kg, [ruleset], equality, "duckdb", counting=counting)
-    first.close()
-    run = Run(first, ruleset, equality, "auto" if algorithm == OVERDELETION else algorithm, folder)
-    for step in history(random.Random(seed), steps):
-        engine = rng.choice(("duckdb", "spark"))
-        with Store.open(kg, engine, spark if engine == "spark" else None) as run.store:
-            run.take(step)
-            run.check_oracle()
-        with Store.open(kg, "duckdb") as run.store:
-            run.check_anew()
-        met.add(engine)
+    with small_pages(random.Random(f"{seed} {way}").choice(PAGES)):
+        first = Store.create(kg, [ruleset], equality, "duckdb", counting=counting)
+        first.close()
+        run = Run(first, ruleset, equality, "auto" if algorithm == OVERDELETION else algorithm, folder)
+        for step in history(random.Random(seed), steps):
+            engine = rng.choice(("duckdb", "spark"))
+            with Store.open(kg, engine, spark if engine == "spark" else None) as run.store:
+                run.take(step)
+                run.check_oracle()
+            with Store.open(kg, "duckdb") as run.store:
+                run.check_anew()
+            met.add(engine)
     return met

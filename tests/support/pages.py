@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine, WrittenFile
@@ -16,12 +18,30 @@ from triplestore.engine.written import finished
 from triplestore.maintain.keys import Layout
 from triplestore.maintain.stored import StoredTables
 from triplestore.materialise.statements import triples_table
-from triplestore.model.tables import FACT
+from triplestore.model.tables import ASSERTED, FACT
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.versions import Versions
 
 PAGE = 8
 """Rows of a page."""
+
+
+@contextmanager
+def small_pages(rows: int | None) -> Iterator[None]:
+    """Whatever writes triples writes them by so many rows a page, and files of more are read by it (None: as ever)."""
+    if rows is None:
+        yield
+        return
+    before = [(table, table.page) for table in (ASSERTED, FACT)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("triplestore.write.in_memory.PAGED", rows)
+        for table, _ in before:
+            object.__setattr__(table, "page", rows)  # it is frozen, and known by many names
+        try:
+            yield
+        finally:
+            for table, page in before:
+                object.__setattr__(table, "page", page)
 
 
 class PagedTables:

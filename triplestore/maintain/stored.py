@@ -1,13 +1,13 @@
 """A stored table of triples as a relation that is read by the page: what a look-up costs does not follow the table.
 
-Files of one page at most, as those of small changes are, are read whole and become one run.
+Files of one page at most, as those of small changes are, are read whole and become one run; so are those that are not
+sorted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
@@ -57,10 +57,15 @@ class StoredTables:
         self.dead_now = {}
 
     def _runs(self, table: Table, files: Sequence[WrittenFile]) -> list[Run]:
-        large = [file for file in files if file.rows > self._small]
-        self.large.update(chain.from_iterable(_paths(file) for file in large))
-        small = union(*(self._whole(file) for file in files if file.rows <= self._small))
-        runs: list[Run] = [self._paged(table, file) for file in large]
+        runs, whole = list[Run](), list[Ids]()
+        for file in files:
+            paged = self._paged(table, file) if file.rows > self._small else None
+            if paged is None:
+                whole.append(self._whole(file))
+            else:
+                runs.append(paged)
+                self.large.update(_paths(file))
+        small = union(*whole)
         return [*runs, ArrayRun(self._layout, small)] if len(small) else runs
 
     def _whole(self, file: WrittenFile) -> Ids:
@@ -68,11 +73,15 @@ class StoredTables:
         s, p, o = (self._layout.encode(as_numpy(rows.column(name))) for name in FACT.names)
         return self._layout.keys(s, p, o)
 
-    def _paged(self, table: Table, file: WrittenFile) -> FileRun:
+    def _paged(self, table: Table, file: WrittenFile) -> FileRun | None:
+        """The file, read by the page; None for one that is not sorted, which is read whole."""
+        read = PagedFile(self._versions.place, file, table.order)
+        if not read.is_sorted:
+            return None
         other = None
         if file.turned is not None:
             other = partial(PagedFile, self._versions.place, file.turned, FACT.turned)
-        return FileRun(self._layout, PagedFile(self._versions.place, file, table.order), self.pages, other)
+        return FileRun(self._layout, read, self.pages, other)
 
 
 def _paths(file: WrittenFile) -> Iterable[str]:

@@ -53,6 +53,12 @@ class PagedFile:
     def __len__(self) -> int:
         return int(self.rows.sum())
 
+    @property
+    def is_sorted(self) -> bool:
+        """Whether each page begins where the one before ends, by the first column. Those that large changes in memory
+        once wrote are not: they have the blocks of some predicates before others."""
+        return bool((self.low[1:, 0] >= self.high[:-1, 0]).all())
+
     def read(self, pages: Sequence[int], places: Sequence[int]) -> list[list[Ids]]:
         """The columns of pages at some places of the order, by the page: arrays that are only read. One that has a
         single value in each of them is not decoded, but made of it; the others are decoded at once. Raises

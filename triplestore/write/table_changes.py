@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from triplestore.engine import queries
@@ -75,7 +76,11 @@ class KeysPatch:
             return patched(versions, table, before, added, removed, left, after)
 
     def _rows(self, keys: Ids) -> ArrowRows:
-        return ArrowRows(table_of(FACT, self.memory.state.ids_of(keys)))
+        """Triples in the order of the tables' files: keys are in that of the numbers of their predicates, which are
+        given as predicates are met."""
+        s, p, o = self.memory.state.ids_of(keys)
+        order = np.argsort(p, kind="stable")
+        return ArrowRows(table_of(FACT, (s[order], p[order], o[order])))
 
 
 @dataclass(frozen=True, slots=True)

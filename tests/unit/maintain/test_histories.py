@@ -46,16 +46,5 @@ def test_a_history_on_spark(spark: SparkSession, tmp_path: Path, equality: str, 
 @pytest.mark.spark
 @pytest.mark.long_on_spark(each=2, but=1)
 @pytest.mark.parametrize(("equality", "algorithm", "counting"), WAYS)
-@pytest.mark.parametrize("paged", [0, None], ids=["paged", "whole"])
-def test_engines_take_turns(
-    spark: SparkSession,
-    tmp_path: Path,
-    equality: str,
-    algorithm: str,
-    counting: bool,
-    paged: int | None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    if paged is not None:  # the smallest files are read by the page too
-        monkeypatch.setattr("triplestore.write.in_memory.PAGED", paged)
+def test_engines_take_turns(spark: SparkSession, tmp_path: Path, equality: str, algorithm: str, counting: bool) -> None:
     assert between_engines(tmp_path, "5", (equality, algorithm, counting), 8, spark) == {"duckdb", "spark"}
