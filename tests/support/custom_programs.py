@@ -38,6 +38,7 @@ RULES = datalog.parse(
     @rule not-text      [?x, a, :N5] :- [?x, :p0, ?y], NOT ([?x, :p1, ?z], FILTER(STR(?z) > STR(?y))) .
     @rule not-merge     [?x, owl:sameAs, ?y] :- [?x, :p3, ?y], NOT [?x, a, :C2] .
     @rule not-merged    [?x, owl:sameAs, ?y] :- [?x, :p1, ?y], NOT ([?x, :p3, ?z], [?z, :p0, ?y]) .
+    @rule not-merge-by  [?x, owl:sameAs, ?y] :- [?p, rdfs:subPropertyOf, :p3], [?x, ?p, ?y], NOT [?x, a, :C2] .
     @rule count-merge   [?x, owl:sameAs, ?y] :-
         [?x, :p1, ?y], AGGREGATE([?z, :p0, ?u] ON ?z BIND COUNT(?u) AS ?n), [?z, :p2, ?x], FILTER(?n = 1) .
     @rule not-back      [?x, a, :C1] :- [?x, :p1, ?y], NOT [?y, a, :C0] .

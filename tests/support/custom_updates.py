@@ -31,19 +31,21 @@ def follow(
     told: Callable[[str], None] = event,
     **kind: Any,
 ) -> None:
-    """After each update a store is what the oracle says; an update that leaves no strata is refused as a whole.
+    """After each update a store is what the oracle says; an update that leaves no strata is refused as a whole. At last
+    rules go, and come back, one after the other.
 
     oracles: an engine of theirs. told: hears the algorithms. kind: `engine` or `spark` of the store.
     """
     asserted: set[Triple] = set()
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "own.dlog")
-        file.write_text("\n".join(map(datalog.render, rules)), encoding="utf-8")
+        files = [str(Path(folder, f"own{number}.dlog")) for number, _ in enumerate(rules)]
+        for file, rule in zip(files, rules, strict=True):
+            Path(file).write_text(f"@rule {rule.name}\n{datalog.render(rule)}\n", encoding="utf-8")
         if agree(oracles, [], rules, equality) is None:
             with pytest.raises(InputError, match=REFUSED):
-                Store.create(Path(folder, "kg"), [str(file)], equality, **kind)
+                Store.create(Path(folder, "kg"), files, equality, **kind)
             return
-        store = Store.create(Path(folder, "kg"), [str(file)], equality, **kind)
+        store = Store.create(Path(folder, "kg"), files, equality, **kind)
         for number, (add, delete) in enumerate(updates):
             if number % 2:  # updates of one process, and of several
                 store.close()
@@ -60,4 +62,12 @@ def follow(
                 asserted = then
                 assert (tokens(store), set(store.violated())) == wanted
             assert tokens(store, "asserted") == asserted
+        for file, rule in zip(files, rules, strict=True):
+            if rule.negative:
+                others = tuple(other for other in rules if other is not rule)
+                for change, left in (({"remove": [Path(file).name]}, others), ({"add": [file]}, rules)):
+                    wanted = agreed(oracles, sorted(asserted), left, equality)
+                    if wanted is not None:
+                        told(str(store.change_rules(**change, maintain="auto")["algorithm"]))
+                        assert (tokens(store), set(store.violated())) == wanted
         store.close()

@@ -13,18 +13,23 @@ meanwhile, and comes back with its stratum. Classes are settled below all strata
 
 from __future__ import annotations
 
+from typing import Final
+
 from triplestore.compile import strata
-from triplestore.compile.plan import Row, Shape
+from triplestore.compile.plan import Made, Row, Shape
 from triplestore.maintain import dred
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.extend import INSERTION, extend
 from triplestore.maintain.join import Instances, encoded
 from triplestore.maintain.keys import union
-from triplestore.maintain.premises import Deltas, derived, every, headed
+from triplestore.maintain.premises import Deltas, derived, every, headed, premises
 from triplestore.maintain.program import NotMaintainableError, instances_lost
-from triplestore.maintain.state import heads
+from triplestore.maintain.state import ClosureState, heads
 from triplestore.materialise.figures import RoundFigures
 from triplestore.model.equality import Equality
+
+
+EQUATED: Final = "an equality may depend on a NOT or an aggregate"
 
 
 def dred_by_strata(run: MaintenanceContext, deleting: bool) -> str:
@@ -41,12 +46,23 @@ def dred_by_strata(run: MaintenanceContext, deleting: bool) -> str:
         for shape, rows in instances_lost(run.before, program).items()
         if shape.negative and not shape.uses_occurs
     ]
+    if run.state.equality == Equality.REWRITE and any(_may_equate(run.state, some) for some in vanished):
+        raise NotMaintainableError(EQUATED)  # equalities are not among the facts that are overdeleted
     levels = [*_levels(run).values()] if program.rules.negative else []
     for number, instances in enumerate(levels or [[]] if vanished else levels):
         _stratum(run, instances, [] if number else vanished)
         if run.program is not program:
             raise NotMaintainableError("a rule with a NOT or an aggregate adds to the schema")
     return dred.NAME if deleting or run.figures.doubted else INSERTION
+
+
+def _may_equate(state: ClosureState, instances: Instances) -> bool:
+    """Whether a rule's instances may derive equalities."""
+    shape, rows = instances.shape, instances.rows
+    predicate, slots = shape.output[1], premises(shape).slots(instances)
+    if isinstance(predicate, Made) or predicate not in slots[: rows.shape[1]]:
+        return True
+    return bool((state.classes.normalise(rows[:, slots.index(predicate)]) == state.same_as).any())
 
 
 def _levels(run: MaintenanceContext) -> dict[int, list[tuple[Shape, Row]]]:
@@ -60,7 +76,7 @@ def _levels(run: MaintenanceContext) -> dict[int, list[tuple[Shape, Row]]]:
         except strata.UnstratifiableError:
             raise NotMaintainableError("the rules have no strata") from None
         if found.unsettled:
-            raise NotMaintainableError("an equality may depend on a NOT or an aggregate")
+            raise NotMaintainableError(EQUATED)
         levels: dict[int, list[tuple[Shape, Row]]] = {}
         for instance, level in found.levels.items():
             levels.setdefault(level, []).append(instance)

@@ -208,6 +208,39 @@ def test_of_two_rules_that_read_alike_once_their_constants_are_one_one_goes(tmp_
         assert left == {(E.a, E.b), (E.b, E.a)}
 
 
+@pytest.mark.long_on_spark(each=3)
+@pytest.mark.parametrize("axiom", [False, True], ids=["rule", "axiom"])
+@pytest.mark.parametrize("equality", MODES)
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "[?x, ?p, ?y], NOT [?y, a, :C]",
+        "[?x, ?p, ?y], AGGREGATE([?z, :p, ?w] ON BIND COUNT(*) AS ?n), FILTER(?n > 0)",
+        '[?x, ?p, ?z], NOT [?y, a, :C], BIND(IRI(CONCAT(STR(?z), "")) AS ?y)',
+    ],
+    ids=["not", "aggregate", "bind"],
+)
+def test_equalities_of_conditions_go(
+    make_store: MakeStore, tmp_path: Path, condition: str, equality: str, axiom: bool
+) -> None:
+    """The equalities that a rule with NOT or AGGREGATE derived go with it, and with the axiom that it read."""
+    file = tmp_path / "own.dlog"
+    body = f"[?p, rdfs:subPropertyOf, :q], {condition}"
+    file.write_text(f"PREFIX : <http://e/>\n@rule own\n[?x, owl:sameAs, ?y] :- {body} .\n", encoding="utf-8")
+    with make_store([str(file)], equality=equality) as store:
+        below = (E.p, RDFS.subPropertyOf, E.q)
+        store.update(add=[below, (E.a, E.p, E.b), (E.b, E.r, E.c)])
+        assert (E.a, E.r, E.c) in set(store.triples()) or equality == "off"
+        if axiom:
+            store.update(delete=[below])
+        else:
+            store.change_rules(remove=[file.name])
+        assert (E.a, E.r, E.c) not in set(store.triples())
+        kept = set(store.triples())
+        store.materialise()
+        assert set(store.triples()) == kept
+
+
 @pytest.mark.long_on_spark
 def test_a_pair_at_fault_is_one_inconsistency(make_store: MakeStore, tmp_path: Path) -> None:
     """A body that says the same of ?x and ?y as of ?y and ?x matches each pair both ways."""
