@@ -21,13 +21,10 @@ def recount(run: MaintenanceContext, counts: Counts) -> None:
     run.counts = counts
     counts.add(state.minus, NONRECURSIVE, -1)
     counts.add(state.plus, NONRECURSIVE, 1)
-    facts.remove(state.added)
-    facts.add(state.removed)  # as it was
-    run.heads_of(run.rules(instances_lost(before, after), before), facts, figures, times=-1)
-    run.recount_instances(before, after)
-    run.forward(kept.rules, state.removed, facts, NONE, figures, times=-1)
-    facts.remove(state.removed)
-    facts.add(state.added)
+    with state.facts_before():
+        run.heads_of(run.rules(instances_lost(before, after), before), facts, figures, times=-1)
+        run.recount_instances(before, after)
+        run.forward(kept.rules, state.removed, facts, NONE, figures, times=-1)
     run.forward(kept.rules, state.added, facts, NONE, figures, times=1)
     run.heads_of(run.rules(instances_lost(after, before)), facts, figures, times=1)
 

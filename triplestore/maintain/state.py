@@ -6,7 +6,8 @@ that of a change the facts that it changes. All triples are keys, all terms code
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -71,6 +72,17 @@ class ClosureState:
         elif len(removed):
             self.removed = union(self.removed, removed)
         return removed
+
+    @contextmanager
+    def facts_before(self) -> Iterator[None]:
+        """I as it was at `begin`, while this is entered, however it is left."""
+        self.facts.remove_old(self.added)
+        self.facts.add_new(self.removed)
+        try:
+            yield
+        finally:
+            self.facts.remove_old(self.removed)
+            self.facts.add_new(self.added)
 
     def revert(self) -> None:
         """Undo the update: restore the state at `begin`."""
