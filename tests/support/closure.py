@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
 from hypothesis import Phase, reject
 
@@ -19,7 +17,7 @@ from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, constants_of
-from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, RDF, SAME_AS
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 from triplestore.storage.manifest import Counters
 
 
@@ -75,6 +73,11 @@ def expected(
     return oracle.rdf_only(found.triples), found.violated
 
 
+def unreadable(refused: InputError) -> bool:
+    """Whether rules are refused since they read lists, and equalities leave none, or close one."""
+    return "can read no list" in str(refused) or "closes a list that rules read" in str(refused)
+
+
 def agree(
     engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str, many: int | None = None
 ) -> None:
@@ -83,7 +86,7 @@ def agree(
     try:
         got, violated = materialised(engine, triples, rules, equality, many, datatypes)
     except InputError as refused:
-        if not re.match(f"<{RDF}(first|rest|nil)> equals another term .* can read no list", str(refused)):
+        if not unreadable(refused):
             raise
         reject()  # the program has no closure: no example
     wanted, wanted_violated = expected(triples, rules, equality, datatypes)

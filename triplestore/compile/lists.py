@@ -19,13 +19,18 @@ Cell = tuple[int, int]
 """The member of a cell of a list, and the node after it."""
 
 
-def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterator[tuple[Cell, ...]]:
-    """The cells of the rdf lists that start at `head`; `objects(s, p)` are the objects of the facts (s, p, ?).
+Objects = Callable[[int, int], Sequence[int]]
+"""The objects of the facts (s, p, ?), by s and p."""
+
+
+def lists_at(head: int, objects: Objects, closed: set[int] | None = None) -> Iterator[tuple[Cell, ...]]:
+    """The cells of the rdf lists that start at `head`. closed: gets the nodes at which a way ends, and might go on.
 
     Well-formed data has one list; where equal or broken nodes give several rdf:first or rdf:rest, each way to rdf:nil
     is a list of its own. A way never visits a node twice. rdf:nil itself begins a list where it is, or equals, a cell.
     Raises LimitError for more than `WAYS`.
     """
+    closed = set() if closed is None else closed
     ways: list[tuple[int, tuple[Cell, ...], frozenset[int]]] = []
     node, seen = head, {head}
     cells: list[Cell] = []
@@ -37,9 +42,11 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
         cells.append((firsts[0], rests[0]))
         node = rests[0]
         if node == NIL:
+            _note_end(head, objects, closed)
             yield tuple(cells)
             return
         if node in seen:
+            closed.add(node)
             return
         seen.add(node)
     steps = 0
@@ -52,32 +59,46 @@ def lists_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> Iterato
                 "give each node of a list one rdf:rest, or leave out the rules over lists"
             )
         if node == NIL and so_far:
+            _note_end(head, objects, closed)
             yield so_far
             continue
         for first in objects(node, FIRST):
             for rest in objects(node, REST):
                 if rest not in visited or rest == NIL:
                     ways.append((rest, (*so_far, (first, rest)), visited | {rest}))
+                else:
+                    closed.add(rest)
 
 
-def members_at(head: int, objects: Callable[[int, int], Sequence[int]]) -> list[tuple[int, int]]:
+def _note_end(head: int, objects: Objects, closed: set[int]) -> None:
+    """Note a way that ends at rdf:nil, where that is, or equals, a cell of another list."""
+    if objects(NIL, FIRST) and (head != NIL or set(objects(NIL, REST)) != {NIL}):
+        closed.add(NIL)
+
+
+def members_at(head: int, objects: Objects, closed: set[int] | None = None) -> list[tuple[int, int]]:
     """(position, member) of the lists that start at `head`, each once; see `lists_at`.
 
     Where each node has one rdf:rest, a node with several rdf:first (equal terms, with equality `axioms`) has each of
     them as a member, and the lists, of which there may be as many as the product of these numbers, are not made.
     """
+    closed = set() if closed is None else closed
     found: list[tuple[int, int]] = []
     node, seen, place = head, {head}, 0
     while node != NIL or not found:
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(rests) > 1:
-            every = (enumerate(item for item, _ in cells) for cells in lists_at(head, objects))
+            every = (enumerate(item for item, _ in cells) for cells in lists_at(head, objects, closed))
             return list(dict.fromkeys(member for items in every for member in items))
-        if not firsts or not rests or (rests[0] != NIL and rests[0] in seen):
+        if not firsts or not rests:
+            return []
+        if rests[0] != NIL and rests[0] in seen:
+            closed.add(rests[0])
             return []
         found += [(place, first) for first in firsts]
         node, place = rests[0], place + 1
         seen.add(node)
+    _note_end(head, objects, closed)
     return found
 
 

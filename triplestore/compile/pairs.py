@@ -59,7 +59,7 @@ class Pair:
         """The list's rows of `Program.listed`; None where the pair has to be matched in memory: there is no list, or
         owl:sameAs may be the predicate of an atom."""
         head = binding[self.head.name]
-        members = members_at(head, schema.objects)
+        members = members_at(head, schema.objects, schema.closed)
         if not members or (self.predicates and any(item == SAME_AS for _, item in members)):
             return None
         return list(_extremes(head, members))

@@ -136,10 +136,12 @@ class Vocabulary:
 
 
 class SchemaFacts:
-    """A set of facts, found by predicate and subject or predicate and object."""
+    """A set of facts, found by predicate and subject or predicate and object. closed: nodes of lists that were read, at
+    which a way ends and might go on: it comes back to them, or they are rdf:nil, and a cell."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self.facts: set[Fact] = set()
+        self.closed: set[int] = set()
         self._by_p: dict[int, list[tuple[int, int]]] = {}
         self._by_ps: dict[tuple[int, int], list[int]] = {}
         self._by_po: dict[tuple[int, int], list[int]] = {}
@@ -278,9 +280,9 @@ def _extend(
         if isinstance(element.list, Var):
             base[element.list.name] = head
         if isinstance(element, MemberOf):
-            yield from _members(element, members_at(head, facts.objects), constants, base, most)
+            yield from _members(element, members_at(head, facts.objects, facts.closed), constants, base, most)
         else:
-            for cells in lists_at(head, facts.objects):
+            for cells in lists_at(head, facts.objects, facts.closed):
                 items = [item for item, _ in cells]
                 if not items:  # rules over lists speak of one member at least
                     continue

@@ -39,8 +39,18 @@ def check_literals(state: ClosureState) -> None:
         raise NotMaintainableError(EQUAL_LITERAL)
 
 
+def check_lists(run: MaintenanceContext) -> None:
+    """Raise NotMaintainableError if an equality closes a list that rules read: see
+    `triplestore.materialise.specialisation`."""
+    if run.state.equality == Equality.REWRITE and run.program.closed:
+        nodes = run.layout.encode(np.array(sorted(run.program.closed), dtype=np.int64))
+        if run.state.classes.large(nodes).any():
+            raise NotMaintainableError("an equality closes a list")
+
+
 def check(run: MaintenanceContext, reasoning: Reasoning) -> None:
     """Raise NotMaintainableError if the rules, as they are now, cannot be run over the facts as they are."""
     check_occurring(run)
+    check_lists(run)
     if reasoning.datatypes:
         datatypes.check(run)

@@ -28,7 +28,6 @@ from triplestore.maintain.state import ClosureState, heads
 from triplestore.materialise.figures import RoundFigures
 from triplestore.model.equality import Equality
 
-
 EQUATED: Final = "an equality may depend on a NOT or an aggregate"
 
 

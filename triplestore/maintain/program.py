@@ -46,6 +46,7 @@ class Specialised:
     recursion: Recursion | None = None  # where derivations are counted
     strata: dict[int, list[tuple[Shape, Row]]] | None = None
     """The instances with NOT or AGGREGATE by their levels, once they are known."""
+    closed: frozenset[int] = frozenset()  # see `SchemaFacts`
     _dependents: dict[Node, set[Node]] | None = field(default=None)
     _terms: Ids | None = field(default=None)
     _nodes: frozenset[Node] | None = field(default=None)
@@ -159,7 +160,9 @@ def specialise(
     held = frozenset({*others, *program.facts})
     strata = recursion(program.instances) if counting else None
     rules = Rules(layout, program.instances, strata)
-    return Specialised(frozenset(closed.facts), held, program, constants, rules, strata)
+    found = Specialised(frozenset(closed.facts), held, program, constants, rules, strata)
+    found.closed = frozenset(closed.closed)
+    return found
 
 
 def without_occurring(program: Program) -> Program:

@@ -243,6 +243,7 @@ class SemiNaive:
             if not (facts.new or fresh or facts.new_terms or specialisation.later or self._transitive.returned):
                 if specialisation.begin_stage():
                     continue
+                specialisation.check_lists()
                 return
             figures = RoundFigures(facts.new, sum(s.rows for s in closed), shapes=closed)
             statements = self._firing.statements(self.program.instances, fresh)

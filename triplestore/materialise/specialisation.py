@@ -14,6 +14,7 @@ from triplestore.compile.plan import Grouped
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.unify import SAME_AS_TOKEN
+from triplestore.dictionary import encoding
 from triplestore.engine.queries import count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, Names, asked, joined, representatives, types_sql
@@ -22,8 +23,9 @@ from triplestore.materialise.ontology import Ontology
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.stages import Instances, Stages, both
 from triplestore.model.equality import Equality
+from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, Var
-from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE, to_ntriples
 
 FEW_MERGES: Final = 20_000
 """Merged terms up to which a round looks whether they touch the rules; more are taken to."""
@@ -95,6 +97,23 @@ class Specialisation:
         fresh = self.stages.running(fresh)
         self._new_groups(starting)
         return both(fresh, starting)
+
+    def check_lists(self) -> None:
+        """At a fixpoint under rewriting: raise InputError where an equality closes a list that rules read. What they
+        derived by the list as it was would stay, and they would not derive it again."""
+        closed = self.ontology.facts.closed
+        if not closed or self.equality != Equality.REWRITE:
+            return
+        among = ", ".join(map(str, sorted(closed)))
+        equal = f"same_as WHERE representative IN ({among}) AND term <> representative"
+        if found := self.engine.rows(f"SELECT representative, term FROM {equal} ORDER BY representative, term LIMIT 1"):
+            tokens = encoding.decode(self.engine, set(found[0]))
+            node, other = (to_ntriples(tokens[number]) for number in found[0])
+            raise InputError(
+                f"{node} equals {other}, which closes a list that rules read: it leads back to one of its nodes, or on "
+                "from its end\nmend the list, or what makes the two equal; or take equality axioms, which reads such "
+                "lists node by node"
+            )
 
     def begin_stage(self) -> bool:
         """At a fixpoint: let the next negative instances run; whether there are any."""

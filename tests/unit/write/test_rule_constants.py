@@ -11,6 +11,7 @@ from rdflib import OWL, RDF, XSD, Literal, Namespace, URIRef
 from tests.conftest import MakeStore
 from tests.support.seeds import seeds
 from triplestore import Store
+from triplestore.model.errors import InputError
 
 E = Namespace("http://e/")
 
@@ -106,3 +107,23 @@ def test_a_list_that_equals_the_end_of_lists(make_store: MakeStore, equality: st
     cell = [(E.l, RDF.first, E.D), (E.l, RDF.rest, RDF.nil), (E.l, OWL.sameAs, RDF.nil)]
     store.update(add=[*cell, (E.C, OWL.unionOf, E.l), (E.a, RDF.type, E.D)])
     assert (E.a, RDF.type, E.C) in set(store.triples())
+
+
+@pytest.mark.long_on_spark(but=1)
+@pytest.mark.parametrize("equal", [("n1", "n2"), ("n2", "n1"), ("n2", None)], ids=["back", "back again", "end"])
+def test_an_equality_that_closes_a_list(make_store: MakeStore, equal: tuple[str, str | None]) -> None:
+    """A chain whose list leads back to one of its nodes would be derived by, or not, as the equality is met late or
+    early: it is refused, and so is the change that would make it."""
+    cells = [(E.n1, RDF.first, E.p), (E.n1, RDF.rest, E.n2), (E.n2, RDF.first, E.q), (E.n2, RDF.rest, RDF.nil)]
+    chain = [*cells, (E.r, OWL.propertyChainAxiom, E.n1), (E.x, E.p, E.y), (E.y, E.q, E.z)]
+    same = (E[equal[0]], OWL.sameAs, E[equal[1]] if equal[1] else RDF.nil)
+    store = make_store(["owl2rl"], "rewrite")
+    with pytest.raises(InputError, match="closes a list that rules read"):
+        store.update(add=[*chain, same])
+    store.update(add=chain)
+    for algorithm in ("auto", "rematerialise"):
+        with pytest.raises(InputError, match="closes a list that rules read"):
+            store.update(add=[same], maintain=algorithm)
+    assert [o for s, p, o in store.triples() if (s, p) == (E.x, E.r)] == [E.z]
+    store.update(add=[same], delete=chain[4:5])  # no rule reads the list any more
+    assert not [o for s, p, o in store.triples() if (s, p) == (E.x, E.r)]
