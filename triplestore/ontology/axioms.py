@@ -154,7 +154,4 @@ def values_within(ranges: Sequence[Node], target: Node) -> bool:
 
 def is_cardinality(term: Node) -> bool:
     """Whether a term can be the number of a cardinality restriction."""
-    if not isinstance(term, Literal):
-        return False
-    text = str(term).strip()
-    return text.lstrip("+").isdigit()
+    return isinstance(term, Literal) and type(term.value) is int and not term.ill_typed and term.value >= 0

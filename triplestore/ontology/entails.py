@@ -51,6 +51,7 @@ _EXPRESSIONS: Final = (OWL.unionOf, OWL.intersectionOf, OWL.complementOf, OWL.on
 _CARDINALITIES: Final = (OWL.minCardinality, OWL.maxCardinality, OWL.cardinality)
 _CLASS_KINDS: Final = (OWL.Class, RDFS.Class, OWL.Restriction)
 _FILLERS: Final = (OWL.someValuesFrom, OWL.allValuesFrom)
+_RESTRICTIONS: Final = (*_FILLERS, OWL.hasValue, *_CARDINALITIES)
 _CLASSES: Final = (OWL.Thing, OWL.Nothing, RDFS.Resource, RDFS.Literal, *_CLASS_KINDS)
 _PROPERTY_KINDS: Final = (RDF.Property, OWL.ObjectProperty, OWL.DatatypeProperty, *PROPERTY_KINDS)
 _OF_PROPERTIES: Final = (RDFS.subPropertyOf, OWL.equivalentProperty, OWL.propertyDisjointWith, OWL.inverseOf)
@@ -137,10 +138,11 @@ class _Scratch(ExitStack):
 
 
 class _Description(NamedTuple):
-    """What says that a blank node is a class: triples, and those of its parts that are blank nodes, too."""
+    """What says that a blank node is a class: triples, its parts that are classes by blank nodes, and individuals."""
 
     triples: list[Triple]
-    parts: frozenset[BNode]
+    classes: frozenset[Node]
+    individuals: frozenset[Node]
 
 
 @dataclass
@@ -191,7 +193,7 @@ class _Reduction:
         nodes = {s for p in _EXPRESSIONS for s in self.graph.subjects(p)}
         wanted = {node: triples for node, triples in self._described().items() if node in nodes}
         lists = {s for triples in wanted.values() for s, _, _ in triples if isinstance(s, BNode)}
-        names = {b: URIRef(f"urn:triplake:supposed:{b}") for b in (*wanted, *lists)}
+        names = {b: URIRef(f"urn:triplake:supposed:node:{b}") for b in (*wanted, *lists)}
 
         def renamed(triple: Triple) -> Triple:
             s, p, o = (names.get(term, term) if isinstance(term, BNode) else term for term in triple)
@@ -209,38 +211,47 @@ class _Reduction:
     def _described(self) -> dict[BNode, list[Triple]]:
         """The blank nodes that describe classes whose parts are known, none of them the class itself, with the triples
         that do."""
-        waiting = {s: self._description(s) for s in set(self.graph.subjects()) if isinstance(s, BNode)}
+        nodes = {s for s in self.graph.subjects() if isinstance(s, BNode)}
+        waiting = {s: described for s in nodes if (described := self._description(s)) is not None}
         found: dict[BNode, list[Triple]] = {}
-        while ready := {s: d.triples for s, d in waiting.items() if d is not None and d.parts <= found.keys()}:
-            found |= ready
-            waiting = {s: d for s, d in waiting.items() if s not in ready}
+        while waiting:
+            to_come = {s for d in waiting.values() for s, _, _ in d.triples}
+            ready = {s for s, d in waiting.items() if d.classes <= found.keys() and not d.individuals & to_come}
+            if not ready:
+                break
+            found |= {s: waiting.pop(s).triples for s in ready}
         return found
 
     def _description(self, node: BNode) -> _Description | None:
-        """How a blank node is described; None if it is no class, or of parts that are not known."""
-        triples: list[Triple] = []
-        parts: list[Node] = []
-        for triple in self.graph.triples((node, None, None)):
-            _, p, o = triple
+        """How a blank node is described; None if it is no class, or of parts that are not known, or in two ways: that
+        each of two expressions is a class does not say that one class is both."""
+        asserted = list(self.graph.triples((node, None, None)))
+        made = [(p, o) for _, p, o in asserted if p in _EXPRESSIONS or p in _RESTRICTIONS]
+        ways = {p for p, _ in made}
+        restriction = OWL.onProperty in ways
+        if len(made) > 1 and not (len(made) == 2 and restriction and ways & {*_RESTRICTIONS}):
+            return None
+        kinds = _CLASS_KINDS if restriction else _CLASS_KINDS[:2]
+        triples = [(s, p, o) for s, p, o in asserted if p in ways or (p == RDF.type and o in kinds)]
+        classes: set[Node] = set()
+        individuals: set[Node] = set()
+        for p, o in made:
             if p in (OWL.unionOf, OWL.intersectionOf, OWL.oneOf):
                 listed = read_list(self.graph, o)
                 if listed is None:
                     return None
-                parts += listed.members if p != OWL.oneOf else ()
-                triples += [triple, *listed.triples]
+                (individuals if p == OWL.oneOf else classes).update(listed.members)
+                triples += listed.triples
             elif p == OWL.complementOf or p in _FILLERS:
-                parts.append(o)
-                triples.append(triple)
-            elif p == OWL.onProperty:
-                if not self._is_property(o):
-                    return None
-                triples.append(triple)
-            elif p == OWL.hasValue or (p in _CARDINALITIES and is_cardinality(o)) or o in _CLASS_KINDS:
-                triples.append(triple)
-        blank = frozenset(part for part in parts if isinstance(part, BNode))
-        if not triples or not all(self._is_class(part) for part in set(parts) - blank):
+                classes.add(o)
+            elif p == OWL.hasValue:
+                individuals.add(o)
+            elif not (self._is_property(o) if p == OWL.onProperty else is_cardinality(o)):
+                return None
+        blank = frozenset(part for part in classes if isinstance(part, BNode))
+        if not triples or not all(self._is_class(part) for part in classes - blank):
             return None
-        return _Description(triples, blank)
+        return _Description(triples, blank, frozenset(individuals))
 
     def _is_class(self, term: Node) -> bool:
         if isinstance(term, BNode):
@@ -290,8 +301,9 @@ class _Reduction:
         for prop, head in list(self.graph.subject_objects(OWL.propertyChainAxiom)):
             chain = read_list(self.graph, head) if isinstance(head, BNode) else None
             if chain is not None and all(self._is_property(each) for each in (prop, *chain.members)):
-                self._take([(prop, OWL.propertyChainAxiom, head), *chain.triples])
-                goals.append(((prop, OWL.propertyChainAxiom, head), self._proof([chain_meaning(prop, chain.members)])))
+                axiom = (prop, OWL.propertyChainAxiom, head)
+                if self._take([axiom, *chain.triples]):
+                    goals.append((axiom, self._proof([chain_meaning(prop, chain.members)])))
         for triple in list(self.graph):
             if any(isinstance(term, BNode) for term in triple) or in_closure(self._current, [triple]):
                 continue
@@ -349,9 +361,8 @@ class _Reduction:
         if not isinstance(node, BNode) or (len(kinds), len(heads), len(about)) != (1, 1, 2):
             return []
         listed = read_list(self.graph, heads[0]) if isinstance(heads[0], BNode) else None
-        if listed is None:
+        if listed is None or not self._take([*about, *listed.triples]):
             return []
-        self._take([*about, *listed.triples])
         pairs = pairwise(kinds[0], listed.members)
         return [(t, self._axiom_proof(t) or (lambda: False)) for t in pairs]
 
@@ -362,13 +373,20 @@ class _Reduction:
         whole = len(asserted) == len(about) == 3 and isinstance(about.get(OWL.assertionProperty), URIRef)
         if not isinstance(node, BNode) or target is None or not whole:
             return []
-        self._take(self.graph.triples((node, None, None)))
+        if not self._take(self.graph.triples((node, None, None))):
+            return []
         triple = (about[OWL.sourceIndividual], about[OWL.assertionProperty], target)
         return [(triple, self._proof([negative_meaning(*triple)]))]
 
-    def _take(self, triples: Iterable[Triple]) -> None:
-        for triple in list(triples):
+    def _take(self, triples: Iterable[Triple]) -> bool:
+        """Take triples out of the graph; not if what is left mentions a blank node that they are about."""
+        taken = set(triples)
+        about = {s for s, _, _ in taken if isinstance(s, BNode)}
+        if any(set(self.graph.triples(way)) - taken for n in about for way in ((n, None, None), (None, None, n))):
+            return False
+        for triple in taken:
             self.graph.remove(triple)
+        return True
 
     def _objects(self, s: Node, p: Node) -> list[Node]:
         if not isinstance(s, URIRef):

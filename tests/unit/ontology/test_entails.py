@@ -22,7 +22,8 @@ PREMISE = """
 :f a owl:FunctionalProperty . :sym a owl:SymmetricProperty ; rdfs:subPropertyOf :f .
 :irr a owl:IrreflexiveProperty . :irr2 rdfs:subPropertyOf :irr .
 :refl a owl:ReflexiveProperty .
-:rex a :Dog . :tom a :Cat . :rex :f :x1 . :tom :f :x2 . :x1 owl:differentFrom :x2 . :rex :p :tom"""
+:rex a :Dog . :tom a :Cat . :rex :f :x1 . :tom :f :x2 . :x1 owl:differentFrom :x2 . :rex :p :tom
+. :One owl:oneOf (:rex)"""
 
 FOLLOWS = {
     "an assertion": ":rex a :Animal",
@@ -46,6 +47,9 @@ FOLLOWS = {
     "a union": "[] a owl:Class ; owl:unionOf (:Dog :Cat)",
     "membership of a union": ":rex a [ a owl:Class ; owl:unionOf (:Cat :Dog) ]",
     "a restriction": ":rex a [ a owl:Restriction ; owl:onProperty :p ; owl:someValuesFrom :Cat ]",
+    "a cardinality": "[] a owl:Restriction ; owl:onProperty :p ; owl:maxCardinality 1",
+    "two unions of one list": "_:u owl:unionOf _:l . _:v owl:unionOf _:l . _:l rdf:first :Dog ; rdf:rest ()",
+    "a class of a class": "[] owl:oneOf ([ owl:unionOf (:Dog :Cat) ] _:other)",
 }
 NOT = {
     "an assertion": ":rex a :Cat",
@@ -72,6 +76,29 @@ NOT = {
     "a domain of what is no property": ":new rdfs:domain owl:Thing",
     "a range that is no class": ":p rdfs:range :new",
     "a kind of what is no property": ":new a owl:IrreflexiveProperty",
+    "two expressions at once": "[] owl:unionOf (:Dog :Cat) ; owl:complementOf :Young",
+    "two lists": "[] owl:oneOf (:rex), (:tom)",
+    "two properties": "[] owl:onProperty :p , :q ; owl:hasValue :rex",
+    "two values": "[] owl:onProperty :p ; owl:hasValue :rex , :tom",
+    "two restrictions": "[] owl:onProperty :p ; owl:maxCardinality 0 ; owl:minCardinality 1",
+    "an expression and a restriction": "[] owl:onProperty :p ; owl:unionOf (:Dog)",
+    "a contradiction of expressions": ":p rdfs:subPropertyOf :q . [] owl:unionOf (:Dog) ; owl:complementOf :Dog",
+    "a restriction that is none": "[] a owl:Restriction ; owl:unionOf (:Dog :Cat)",
+    "a fact about a class": "[] owl:unionOf (:Dog :Cat) ; :p owl:Class",
+    "a number that is a text": "[] owl:onProperty :p ; owl:maxCardinality '1'",
+    "a class of itself": "_:c owl:oneOf (_:c)",
+    "a value of itself": "_:c owl:onProperty :p ; owl:hasValue _:c",
+    "a list of itself": "[] owl:oneOf _:l . _:l rdf:first _:l ; rdf:rest ()",
+    "lists of each other": "[] owl:oneOf _:l . _:l rdf:first _:m ; rdf:rest () . [] owl:oneOf _:m . "
+    "_:m rdf:first _:l ; rdf:rest ()",
+    "a list that has a name": "[] owl:unionOf :l . :l rdf:first :Dog ; rdf:rest ()",
+    "a list of two axioms": "[] a owl:AllDifferent ; owl:members _:l . :One owl:oneOf _:l . "
+    "_:l rdf:first :rex ; rdf:rest (:tom)",
+    "a list of two chains": ":p owl:propertyChainAxiom _:l . :q owl:propertyChainAxiom _:l . "
+    "_:l rdf:first :p ; rdf:rest (:p)",
+    "what is said of an axiom": ":rex :p [ a owl:AllDifferent ; owl:members (:rex :tom) ]",
+    "what is said of a negative assertion": ":rex :p [ owl:sourceIndividual :rex ; owl:assertionProperty :s ; "
+    "owl:targetIndividual :tom ]",
     "a union of no list": "[] a owl:Class ; owl:unionOf 3",
     "a union whose list leads back": "[] a owl:Class ; owl:unionOf _:l . _:l rdf:first :Dog ; rdf:rest _:l",
     "a chain whose list leads back": ":p owl:propertyChainAxiom _:l . _:l rdf:first :p ; rdf:rest _:l",
