@@ -19,10 +19,22 @@ import pyarrow as pa
 from triplestore.compile.lists import lists_at
 from triplestore.compile.schema import METACLASSES, SCHEMA_PREDICATES, Fact, SchemaFacts
 from triplestore.dictionary import encoding
+from triplestore.dictionary.datatypes import value_of
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s
 from triplestore.model.rule import Atom, Rule
-from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, FIRST_BLANK, OWL, RDF, RDFS, TYPE, XSD, builtin
+from triplestore.model.terms import (
+    BUILTIN_IDS,
+    BUILTIN_IRIS,
+    FIRST_BLANK,
+    OWL,
+    RDF,
+    RDFS,
+    TYPE,
+    XSD,
+    builtin,
+    literal_token,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +93,7 @@ _EQUIVALENT, _DISJOINT, _HAS_KEY, _DISJOINT_UNION = _owl("equivalentClass", "dis
 _DOMAIN, _RANGE, _DATATYPE = (builtin(RDFS + name) for name in ("domain", "range", "Datatype"))
 _TOPS: Final = _owl("topObjectProperty", "bottomObjectProperty", "topDataProperty", "bottomDataProperty")
 _UNSUPPORTED_DATATYPES: Final = _owl("real", "rational")
-_NUMBERS: Final = {"0", "1"}
+_NUMBERS: Final = {literal_token(number, XSD + "integer") for number in "01"}
 
 Fault = tuple[str, bool]
 """What is outside the profile, and whether the rest of its expression still has an effect."""
@@ -139,9 +151,10 @@ def _axioms(engine: Workbench, expressions: list[int], facts: SchemaFacts) -> li
 
 
 def _small_numbers(engine: Queries, facts: SchemaFacts) -> set[int]:
-    """The literals of the schema's cardinalities that are 0 or 1."""
+    """The literals of the schema's cardinalities that are 0 or 1 by value, as the rules read them."""
     numbers = {o for p in (_MAX, _MAX_QUALIFIED) for _, o in facts.match(None, p, None)}
-    return {i for i, token in encoding.decode(engine, numbers).items() if token.split('"')[1].strip("+ ") in _NUMBERS}
+    values = {i: value_of(token) for i, token in encoding.decode(engine, numbers).items() if token.startswith('"')}
+    return {i for i, value in values.items() if value is not None and value.canonical in _NUMBERS}
 
 
 class _Grammar:
@@ -239,7 +252,7 @@ class _Grammar:
                     yield from self._expression(o, side, seen)
         elif p in (_MAX, _MAX_QUALIFIED) and not left:
             if not all(o in self.numbers for o in objects):
-                yield f"{_short(p)} above one", False
+                yield f"{_short(p)} other than 0 and 1", False
             for o in self.facts.objects(node, _ON_CLASS):
                 if o != _THING:
                     yield from self._expression(o, Side.LEFT, seen)

@@ -27,7 +27,14 @@ OUTSIDE = {
     ":A rdfs:subClassOf [ owl:oneOf (:b :c) ]": ("owl:oneOf on the right", "no"),
     f"{_ALL} rdfs:subClassOf :A": ("owl:allValuesFrom on the left", "no"),
     "[ owl:complementOf :B ] rdfs:subClassOf :A": ("owl:complementOf on the left", "no"),
-    f":A rdfs:subClassOf {_cardinality('maxCardinality', 2)}": ("owl:maxCardinality above one", "no"),
+    f":A rdfs:subClassOf {_cardinality('maxCardinality', 2)}": ("owl:maxCardinality other than 0 and 1", "no"),
+    **{
+        f":A rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality {number} ]": (
+            "owl:maxCardinality other than 0 and 1",
+            "no",
+        )
+        for number in ('"1"^^xsd:double', '"1"', '"+ 1"^^xsd:integer', ":one")
+    },
     f"{_cardinality('maxCardinality', 1)} rdfs:subClassOf :A": ("owl:maxCardinality on the left", "no"),
     f":A rdfs:subClassOf {_cardinality('minCardinality', 1)}": ("owl:minCardinality", "no"),
     f":A rdfs:subClassOf {_cardinality('cardinality', 1)}": ("owl:cardinality", "no"),
@@ -53,6 +60,10 @@ WITHIN = [
     f":A rdfs:subClassOf {_ALL}",
     ":A rdfs:subClassOf [ owl:complementOf :B ]",
     f":A rdfs:subClassOf {_cardinality('maxCardinality', 1)} , {_cardinality('maxCardinality', 0)}",
+    *(
+        f":A rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality {number} ]"
+        for number in ('"01"^^xsd:nonNegativeInteger', '"1.0"^^xsd:decimal', '"00"^^xsd:byte', '"+1"^^xsd:integer')
+    ),
     ":A owl:equivalentClass [ owl:intersectionOf (:B [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :b ]) ]",
     ":A owl:intersectionOf (:B :C)",
     ":A rdfs:subClassOf owl:Thing . :p rdfs:range xsd:byte ; a owl:ObjectProperty , owl:TransitiveProperty",
