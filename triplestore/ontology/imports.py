@@ -2,7 +2,7 @@
 
 Nothing is fetched: an import is resolved by giving its file to the load, too. It is there if a triple says that it is
 an ontology, by its IRI or the IRI of its version ("OWL 2 Structural Specification", section 3.4); a `#` at the end of
-either makes no difference.
+either makes no difference. No literal or blank node is imported, or names an ontology.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from __future__ import annotations
 from typing import Final
 
 from triplestore.engine import Queries
-from triplestore.model.terms import OWL, TYPE, builtin
+from triplestore.model.terms import FIRST_BLANK, OWL, TYPE, builtin
 
 _IMPORTS, _ONTOLOGY, _VERSION = (builtin(OWL + name) for name in ("imports", "Ontology", "versionIRI"))
 
 _MISSING: Final = f"""
     WITH wanted AS (
-        SELECT DISTINCT i.lexical AS ontology, t.lexical AS imported FROM asserted a
-        JOIN term i ON i.id = a.s JOIN term t ON t.id = a.o WHERE a.p = {_IMPORTS}
+        SELECT DISTINCT CASE WHEN i.id < {FIRST_BLANK} THEN i.lexical ELSE concat('_:', i.lexical) END AS ontology,
+            t.lexical AS imported
+        FROM asserted a JOIN term i ON i.id = a.s JOIN term t ON t.id = a.o
+        WHERE a.p = {_IMPORTS} AND a.o < {FIRST_BLANK}
     ), given AS (
         SELECT DISTINCT t.lexical AS name FROM (
             SELECT s AS id FROM asserted WHERE p = {TYPE} AND o = {_ONTOLOGY}
             UNION ALL SELECT o AS id FROM asserted WHERE p = {_VERSION}
-        ) g JOIN term t ON t.id = g.id
+        ) g JOIN term t ON t.id = g.id WHERE g.id < {FIRST_BLANK}
     )
     SELECT ontology, imported FROM wanted w
     WHERE NOT EXISTS (SELECT 1 FROM given g WHERE g.name = w.imported OR g.name = concat(w.imported, '#')
@@ -32,7 +34,7 @@ _MISSING: Final = f"""
 
 
 def missing_imports(engine: Queries) -> dict[str, list[str]]:
-    """IRI of an ontology that is imported and not there -> the IRIs of those that import it.
+    """IRI of an ontology that is imported and not there -> the IRIs (or blank nodes) of those that import it.
 
     Reads the working tables (or views) `asserted` and `term`.
     """

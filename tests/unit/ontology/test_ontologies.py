@@ -112,6 +112,9 @@ def test_the_oracle_agrees_on_small_cuts(name: str, tmp_path: Path) -> None:
         ("<x:a> owl:imports <x:b> . <x:b#> a owl:Ontology", []),
         ("<x:a> owl:imports <x:1/b> . <x:b> a owl:Ontology ; owl:versionIRI <x:1/b>", []),
         ("<x:a> owl:imports <x:b> . <x:c> owl:imports <x:b>", ["x:a and 1 more import x:b,"]),
+        ("<x:a> owl:imports 'x:b', []", []),
+        ("<x:a> owl:imports <x:b> . <x:b> owl:versionIRI 'x:b'", ["x:a imports x:b,"]),
+        ("_:a a owl:Ontology ; owl:imports <x:b>", ["_:f1_a imports x:b,"]),
         ("<x:a> owl:imports <x:b>, <x:c>", ["x:a imports x:b,", "x:a imports x:c,"]),
     ],
 )
