@@ -254,3 +254,11 @@ def test_types_are_asked_for_through_a_large_schema_too(embedded: Engine, many: 
     found, _ = materialised(embedded, sorted(triples(TYPES + more)), _owl2rl(), "rewrite", many, datatypes=True)
     assert found == oracle.rdf_only(oracle.closure_by_value(triples(TYPES + more), _owl2rl()).triples)
     assert (f"<{E}d>", oracle.TYPE, f"<{E}R1>") in found
+
+
+def test_what_reads_any_class_asks_for_no_types(embedded: Engine) -> None:
+    facts = triples("rdf:type owl:inverseOf :has . :a :age 5 . :a a :C .")
+    found, _ = materialised(embedded, sorted(facts), _owl2rl(), "rewrite", datatypes=True)
+    assert found == oracle.rdf_only(oracle.closure_by_value(facts, _owl2rl()).triples)
+    assert (f"<{E}C>", f"<{E}has>", f"<{E}a>") in found
+    assert not any(p == f"<{E}has>" and o.startswith('"') for _, p, o in found)
