@@ -98,8 +98,9 @@ def _anonymous(random: Random, depth: int) -> str:
 
 def shapes(random: Random) -> str:
     """A shapes graph in Turtle."""
-    found = []
+    found = [":ShapeClass rdfs:subClassOf sh:NodeShape, rdfs:Class ."]
     for number in range(3):
+        name, kind = f":s{number}", "sh:NodeShape"
         target = random.choice(
             [
                 f"sh:targetClass {random.choice(CLASSES)}",
@@ -108,10 +109,12 @@ def shapes(random: Random) -> str:
                 f"sh:targetNode {random.choice([*NODES, ':absent', '1'])}",
             ]
         )
+        if random.random() < 0.2:  # the shape is a class, whose instances are targets too
+            name, kind = CLASSES[number], random.choice(["sh:NodeShape, rdfs:Class", ":ShapeClass"])
         parts = [_on_values(random, 0), f"sh:property {_property(random, 0)}"]
         if random.random() < 0.2:
             parts.append(f"sh:closed true ; sh:ignoredProperties ( {' '.join(random.sample(PREDICATES, 2))} )")
-        found.append(f":s{number} a sh:NodeShape ; {target} ; {' ; '.join(random.sample(parts, len(parts)))} .")
+        found.append(f"{name} a {kind} ; {target} ; {' ; '.join(random.sample(parts, len(parts)))} .")
     return PREFIXES + "\n".join(found)
 
 

@@ -93,8 +93,7 @@ class _Reader:
 
     def is_shape(self, subject: str, found: dict[str, dict[str, None]]) -> bool:
         """Whether a subject is a shape by what it is itself (section 2.1); others are as parts of shapes."""
-        named = any(kind in found.get(TYPE, ()) for kind in _SHAPES)
-        return named or any(p.startswith(f"<{SH}target") or self._is_parameter(p) for p in found)
+        return self._is_a(found, *_SHAPES) or any(p.startswith(f"<{SH}target") or self._is_parameter(p) for p in found)
 
     def _is_parameter(self, predicate: str) -> bool:
         return predicate.startswith(f"<{SH}") and predicate[len(SH) + 1 : -1] in self.parameters
@@ -118,9 +117,9 @@ class _Reader:
         self.around.append(name)
         path_node = self.graph.value(name, sh("path"))
         path = None if path_node is None else read_path(self.graph, name, path_node)
-        if path is None and sh("PropertyShape") in found.get(TYPE, ()):
+        if path is None and self._is_a(found, sh("PropertyShape")):
             raise self.graph.fault(name, "it is an sh:PropertyShape without sh:path: give it one")
-        if path is not None and sh("NodeShape") in found.get(TYPE, ()):
+        if path is not None and self._is_a(found, sh("NodeShape")):
             raise self.graph.fault(name, "it is an sh:NodeShape with sh:path: make it an sh:PropertyShape")
         severity = self.graph.value(name, sh("severity"))
         self.made[name] = Shape(
@@ -139,20 +138,21 @@ class _Reader:
         def iris(predicate: str) -> tuple[str, ...]:
             return tuple(self.graph.iri(name, sh(predicate), o) for o in found.get(sh(predicate), ()))
 
-        types = found.get(TYPE, {})
-        implicit = name[0] == "<" and any(s in types for s in _SHAPES) and any(map(self._is_class, types))
+        implicit = self._is_a(found, *_SHAPES) and self._is_a(found, *_CLASSES)
+        if implicit and name[0] == "_":
+            raise self.graph.fault(name, "it is a class and a shape, and a blank node: name it by an IRI")
         nodes = tuple(found.get(sh("targetNode"), ()))
         if any(node[0] == "_" for node in nodes):
             raise self.graph.fault(name, "sh:targetNode is a blank node: it has to be an IRI or a literal")
         classes = (*iris("targetClass"), *([name] if implicit else []))
         return Targets(nodes, classes, iris("targetSubjectsOf"), iris("targetObjectsOf"))
 
-    def _is_class(self, kind: str) -> bool:
-        """Whether a type is rdfs:Class, or a class below it in the shapes graph."""
-        met, left = set[str](), [kind]
+    def _is_a(self, found: dict[str, dict[str, None]], *classes: str) -> bool:
+        """Whether a subject is an instance of one of some classes, by its types and the classes above them."""
+        met, left = set[str](), list(found.get(TYPE, ()))
         while left:
             above = left.pop()
-            if above in _CLASSES:
+            if above in classes:
                 return True
             if above not in met:
                 met.add(above)

@@ -150,9 +150,19 @@ def test_inference_and_equality_are_seen(tmp_path: Path) -> None:
         assert store.validate(shapes(text)).conforms
 
 
+def test_classes_of_shapes_may_be_below_those_of_shacl(tmp_path: Path) -> None:
+    text = ":K rdfs:subClassOf :L . :L rdfs:subClassOf sh:NodeShape, rdfs:Class . :P a :K ; sh:nodeKind sh:Literal ."
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store:
+        store.load(shapes(":a a :P ."))
+        assert found(store.validate(shapes(text))) == [("NodeKind", "a")]
+
+
 @pytest.mark.parametrize(
     ("text", "error", "what"),
     [
+        ("[] a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .", InputError, "name it by an IRI"),
+        (":s a :K ; sh:nodeKind sh:IRI . :K rdfs:subClassOf sh:PropertyShape .", InputError, "without sh:path"),
+        (":s a :K ; sh:path :p . :K rdfs:subClassOf sh:NodeShape .", InputError, "make it an sh:PropertyShape"),
         (":s sh:targetNode :a ; sh:property [ sh:minCount 1 ] .", InputError, "has no sh:path"),
         (":s sh:targetNode :a ; sh:node :t . :t sh:not :s .", InputError, "refers to itself"),
         (":s sh:targetNode :a ; sh:minCount 1 .", InputError, "is for property shapes"),
