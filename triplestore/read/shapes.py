@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 INHERITING: Final = frozenset(("owl2rl", "rdfs", "rdfs-plus"))
 """The rulesets by which an instance of a class is one of the classes above it."""
 
+_SIMPLE: Final = "<http://www.w3.org/ns/entailment/Simple>"
+_RDFS: Final = "<http://www.w3.org/ns/entailment/RDFS>"
+"""Entailment regimes that shapes may ask for: of any store, and of those with rulesets that have RDFS's rules."""
+
 
 def read(session: Session, given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
     """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms); reports if none has a target."""
@@ -29,20 +33,25 @@ def read(session: Session, given: str | Path | Iterable[Any], format: str | None
     from triplake.sparql.parser import not_too_deep  # slow to import, for those who have no shape
 
     with not_too_deep("shape"):
-        found = _read(items, format)
+        found = _read(items, format, (_SIMPLE, _RDFS) if _inherits(session) else (_SIMPLE,))
     if not found:
         session.notify("no shape has a target (sh:targetClass, sh:targetNode ..): nothing is validated")
     return found
 
 
-def _read(items: list[Any], format: str | None) -> tuple[Shape, ...]:
+def _inherits(session: Session) -> bool:
+    return any(ruleset.name in INHERITING for ruleset in session.manifest.rulesets)
+
+
+def _read(items: list[Any], format: str | None, regimes: tuple[str, ...]) -> tuple[Shape, ...]:
     from triplestore.shapes.reader import read_shapes
 
     if not all(isinstance(item, str | Path) for item in items):
-        return read_shapes([(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o, *_ in items], "the shapes")
+        triples = [(from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o, *_ in items]
+        return read_shapes(triples, "the shapes", regimes)
     found = sources(items, format)
     quads = chain.from_iterable(quads_of(source, number) for number, source in enumerate(found))
-    return read_shapes([(s, p, o) for s, p, o, *_ in quads], ", ".join(source.name for source in found))
+    return read_shapes([(s, p, o) for s, p, o, *_ in quads], ", ".join(source.name for source in found), regimes)
 
 
 def validate(session: Session, shapes: Sequence[Shape]) -> ValidationReport:
@@ -52,9 +61,8 @@ def validate(session: Session, shapes: Sequence[Shape]) -> ValidationReport:
     from triplestore.shapes.report import report
     from triplestore.shapes.validate import Validation
 
-    inherits = any(ruleset.name in INHERITING for ruleset in session.manifest.rulesets)
     with not_too_deep("shape"), Stages(graph(session)) as stages:
-        return report(Validation(stages, inherits).results(shapes))
+        return report(Validation(stages, _inherits(session)).results(shapes))
 
 
 NAMED: Final = 5

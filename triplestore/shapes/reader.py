@@ -3,7 +3,7 @@ shapes that refer to themselves, and what is no part of SHACL Core: nothing is p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Final
 
 from triplestore.expressions.regex import translate
@@ -23,7 +23,7 @@ _ABOUT: Final = frozenset(
         (
             *("targetNode", "targetClass", "targetSubjectsOf", "targetObjectsOf", "path", "severity", "message"),
             *("deactivated", "name", "description", "order", "group", "defaultValue", "flags", "ignoredProperties"),
-            *("qualifiedMinCount", "qualifiedMaxCount", "qualifiedValueShapesDisjoint"),
+            *("qualifiedMinCount", "qualifiedMaxCount", "qualifiedValueShapesDisjoint", "optional"),
         ),
     )
 )
@@ -44,11 +44,19 @@ _OF_PATHS: Final = frozenset(map(sh, ("minCount", "maxCount", "uniqueLang", "les
 """Constraints that property shapes alone can have (and sh:qualifiedValueShape)."""
 
 
-def read_shapes(triples: Iterable[Triple], name: str) -> tuple[Shape, ...]:
+def read_shapes(triples: Iterable[Triple], name: str, regimes: Container[str] = ()) -> tuple[Shape, ...]:
     """The shapes of a graph that have targets, with those that they refer to. name: what it is called in messages.
+    regimes: the entailment regimes (tokens) that the graph may ask for.
 
     Raises InputError for what is ill-formed and for recursive shapes, UnsupportedError for what is not SHACL Core."""
     graph = ShapesGraph(triples, name)
+    for subject in graph.subjects(sh("entailment")):
+        for regime in graph.objects(subject, sh("entailment")):
+            if graph.iri(subject, sh("entailment"), regime) not in regimes:
+                raise UnsupportedError(
+                    f"{name}: {graph.shown(subject)}: sh:entailment asks for {show(regime)}, which the rules of the "
+                    "store are not known to give: take it out, and what they do give is validated"
+                )
     reader = _Reader(graph)
     for subject, found in graph.by_subject.items():  # shapes without targets have faults, too
         if reader.is_shape(subject, found):
@@ -90,6 +98,20 @@ class _Reader:
             "hasValue": lambda s, p, o: [model.HasValue(o)],
             "in": lambda s, p, o: [model.In(self.graph.members(s, p, o))],
         }
+        self.custom = dict(self._custom())
+
+    def _custom(self) -> Iterable[tuple[str, set[str]]]:
+        """The constraint components that the graph has beside SHACL's own, each with the parameters that a shape has to
+        have that uses it (section 6.2)."""
+        for name, found in self.graph.by_subject.items():
+            if self._is_a(found, sh("ConstraintComponent")) and not name.startswith(f"<{SH}"):
+                wanted = set[str]()
+                for declared in found.get(sh("parameter"), ()):
+                    optional = self.graph.value(declared, sh("optional"))
+                    if not self.graph.flag(declared, sh("optional"), optional):
+                        wanted.update(self.graph.objects(declared, sh("path")))
+                if wanted:
+                    yield name, wanted
 
     def is_shape(self, subject: str, found: dict[str, dict[str, None]]) -> bool:
         """Whether a subject is a shape by what it is itself (section 2.1); others are as parts of shapes."""
@@ -114,6 +136,9 @@ class _Reader:
             raise self.graph.fault(
                 name, "the shapes graph says nothing of it, and names it as a shape: correct the name"
             )
+        for component, wanted in self.custom.items():
+            if wanted <= found.keys():
+                raise self._beyond(name, f"the constraint component {show(component)}")
         self.around.append(name)
         path_node = self.graph.value(name, sh("path"))
         path = None if path_node is None else read_path(self.graph, name, path_node)
@@ -166,13 +191,17 @@ class _Reader:
             return ()
         local = predicate[len(SH) + 1 : -1]
         if local not in self.parameters:
-            raise UnsupportedError(
-                f"{self.graph.name}: {self.graph.shown(name)}: {show(predicate)} is no part of SHACL Core, which is "
-                "what Triplake validates: take it out"
-            )
+            raise self._beyond(name, show(predicate))
         if path is None and (predicate in _OF_PATHS or local == "qualifiedValueShape"):
             raise self.graph.fault(name, f"{show(predicate)} is for property shapes, and this one has no sh:path")
         return self.parameters[local](name, predicate, value)
+
+    def _beyond(self, name: str, what: str) -> UnsupportedError:
+        """That a shape has what is not in SHACL Core."""
+        return UnsupportedError(
+            f"{self.graph.name}: {self.graph.shown(name)}: {what} is no part of SHACL Core, which is what Triplake "
+            "validates: take it out"
+        )
 
     def _node_kind(self, name: str, predicate: str, value: str) -> list[Constraint]:
         if value not in _KINDS:

@@ -157,9 +157,37 @@ def test_classes_of_shapes_may_be_below_those_of_shacl(tmp_path: Path) -> None:
         assert found(store.validate(shapes(text))) == [("NodeKind", "a")]
 
 
+COMPONENT = """:C a sh:ConstraintComponent ; sh:validator [ a sh:SPARQLAskValidator ; sh:ask "ASK {}" ] ;
+    sh:parameter [ sh:path :must ; sh:datatype xsd:integer ], [ sh:path :may ; sh:nodeKind sh:IRI ; sh:optional true ] .
+"""
+
+
+def test_components_that_no_shape_uses_may_stay(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store:
+        text = f"{COMPONENT} :s sh:targetNode :a ; :may 5 ; sh:nodeKind sh:Literal ."
+        assert found(store.validate(shapes(text))) == [("NodeKind", "a")]
+
+
+@pytest.mark.parametrize(
+    ("rules", "regime", "taken"),
+    [("none", "Simple", True), ("rdfs", "RDFS", True), ("none", "RDFS", False), ("owl2rl", "RIF", False)],
+)
+def test_entailment_is_what_the_rules_give(rules: str, regime: str, taken: bool, tmp_path: Path) -> None:
+    text = f"<urn:o> sh:entailment <http://www.w3.org/ns/entailment/{regime}> ."
+    with Store.create(tmp_path / "kg", rules, engine="duckdb") as store:
+        if taken:
+            assert store.validate(shapes(text)).conforms
+        else:
+            with pytest.raises(UnsupportedError, match=f"sh:entailment asks for .*{regime}"):
+                store.validate(shapes(text))
+
+
 @pytest.mark.parametrize(
     ("text", "error", "what"),
     [
+        (f"{COMPONENT} :s sh:targetNode :a ; :must 5 .", UnsupportedError, "component <http://e/C> is no part"),
+        (f"{COMPONENT} :s sh:targetNode :a ; sh:not [ :must 5 ] .", UnsupportedError, "shape in <http://e/s>: the con"),
+        ("<urn:o> sh:entailment 'x' .", InputError, "it has to be an IRI"),
         ("[] a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .", InputError, "name it by an IRI"),
         (":s a :K ; sh:nodeKind sh:IRI . :K rdfs:subClassOf sh:PropertyShape .", InputError, "without sh:path"),
         (":s a :K ; sh:path :p . :K rdfs:subClassOf sh:NodeShape .", InputError, "make it an sh:PropertyShape"),
