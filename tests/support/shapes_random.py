@@ -54,10 +54,15 @@ def _path(random: Random, depth: int = 0) -> str:
     )
 
 
+def _some(random: Random, terms: list[str]) -> str:
+    """One of some terms, or two: a constraint each, with the parameters that may have several values."""
+    return ", ".join(random.sample(terms, random.choice([1, 1, 2])))
+
+
 def _on_values(random: Random, depth: int) -> str:
     """A constraint that node shapes have, too."""
     kinds = [
-        f"sh:class {random.choice(CLASSES)}",
+        f"sh:class {_some(random, CLASSES)}",
         f"sh:datatype {random.choice(['xsd:integer', 'xsd:string', 'xsd:date'])}",
         f"sh:nodeKind {random.choice(['sh:IRI', 'sh:Literal', 'sh:BlankNodeOrIRI'])}",
         f"sh:{random.choice(['min', 'max'])}{random.choice(['Exclusive', 'Inclusive'])} {random.randint(1, 3)}",
@@ -65,13 +70,13 @@ def _on_values(random: Random, depth: int) -> str:
         f"sh:pattern '{random.choice(['n[0-3]', '^.$', '[0-9]'])}'",
         "sh:languageIn ( 'en' )",
         f"sh:in ( {' '.join(random.sample(NODES + LITERALS, 3))} )",
-        f"sh:hasValue {random.choice(NODES + LITERALS)}",
-        f"sh:equals {random.choice(PREDICATES)}",
-        f"sh:disjoint {random.choice(PREDICATES)}",
+        f"sh:hasValue {_some(random, NODES + LITERALS)}",
+        f"sh:equals {_some(random, PREDICATES)}",
+        f"sh:disjoint {_some(random, PREDICATES)}",
     ]
     if depth < 2:
         inner = [_anonymous(random, depth + 1) for _ in range(2)]
-        kinds += [f"sh:not {inner[0]}", f"sh:node [ {_on_values(random, depth + 1)} ]"]
+        kinds += [f"sh:not {_some(random, inner)}", f"sh:node [ {_on_values(random, depth + 1)} ]"]
         kinds += [f"sh:{name} ( {' '.join(inner)} )" for name in ("and", "or", "xone")]
         kinds += [f"sh:property {_property(random, depth + 1)}"] * 2
     return random.choice(kinds)

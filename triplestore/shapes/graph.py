@@ -87,6 +87,13 @@ class ShapesGraph:
             raise self.fault(subject, f"{show(predicate)} is {show(token)}: it has to be a string")
         return token
 
+    def text(self, subject: str, predicate: str, token: str) -> str:
+        """An object that is to be a text, in a language or none."""
+        _, datatype, language = split_literal(token) if token[0] == '"' else ("", "", None)
+        if datatype != f"{XSD}string" and language is None:
+            raise self.fault(subject, f"{show(predicate)} is {show(token)}: it has to be a text")
+        return token
+
     def members(self, subject: str, predicate: str, head: str) -> tuple[str, ...]:
         """The members of an RDF list. Raises InputError where it is none."""
         found: list[str] = []

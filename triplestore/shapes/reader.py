@@ -22,12 +22,22 @@ _ABOUT: Final = frozenset(
         sh,
         (
             *("targetNode", "targetClass", "targetSubjectsOf", "targetObjectsOf", "path", "severity", "message"),
-            *("deactivated", "name", "description", "order", "group", "defaultValue", "flags", "ignoredProperties"),
-            *("qualifiedMinCount", "qualifiedMaxCount", "qualifiedValueShapesDisjoint", "optional"),
+            *("deactivated", "name", "description", "order", "group", "defaultValue", "optional"),
         ),
     )
 )
 """What a shape has that is no constraint, or part of one."""
+
+_SEVERAL: Final = frozenset(
+    map(
+        sh,
+        (
+            *("class", "equals", "disjoint", "lessThan", "lessThanOrEquals", "hasValue", "node", "property"),
+            *("not", "and", "or", "xone"),
+        ),
+    )
+)
+"""Parameters that a shape may have several values of, a constraint each; of others it has one."""
 
 _RANGES: Final = {"minExclusive": ">", "minInclusive": ">=", "maxExclusive": "<", "maxInclusive": "<="}
 
@@ -40,8 +50,10 @@ _KINDS: Final = {
     sh("IRIOrLiteral"): ("IRI", "LITERAL"),
 }
 
-_OF_PATHS: Final = frozenset(map(sh, ("minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals")))
-"""Constraints that property shapes alone can have (and sh:qualifiedValueShape)."""
+_OF_PATHS: Final = frozenset(
+    map(sh, ("minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals", "qualifiedValueShape"))
+)
+"""Constraints that property shapes alone can have."""
 
 
 def read_shapes(triples: Iterable[Triple], name: str, regimes: Container[str] = ()) -> tuple[Shape, ...]:
@@ -65,7 +77,9 @@ def read_shapes(triples: Iterable[Triple], name: str, regimes: Container[str] = 
 
 
 class _Reader:
-    """made: the shapes that have been read, by name. around: those that are being read."""
+    """made: the shapes that have been read, by name. around: those that are being read. parameters: each with what
+    makes constraints of its value. parts: parameters that are part of another's constraint, with what checks a value.
+    custom: the constraint components that are not SHACL's own."""
 
     def __init__(self, graph: ShapesGraph) -> None:
         self.graph = graph
@@ -98,6 +112,13 @@ class _Reader:
             "hasValue": lambda s, p, o: [model.HasValue(o)],
             "in": lambda s, p, o: [model.In(self.graph.members(s, p, o))],
         }
+        self.parts: dict[str, Callable[[str, str, str], object]] = {
+            "flags": graph.string,
+            "ignoredProperties": self._iris,
+            "qualifiedMinCount": graph.number,
+            "qualifiedMaxCount": graph.number,
+            "qualifiedValueShapesDisjoint": graph.flag,
+        }
         self.custom = dict(self._custom())
 
     def _custom(self) -> Iterable[tuple[str, set[str]]]:
@@ -118,7 +139,8 @@ class _Reader:
         return self._is_a(found, *_SHAPES) or any(p.startswith(f"<{SH}target") or self._is_parameter(p) for p in found)
 
     def _is_parameter(self, predicate: str) -> bool:
-        return predicate.startswith(f"<{SH}") and predicate[len(SH) + 1 : -1] in self.parameters
+        local = predicate[len(SH) + 1 : -1]
+        return predicate.startswith(f"<{SH}") and (local in self.parameters or local in self.parts)
 
     def shape(self, name: str) -> Shape:
         """A shape by its name."""
@@ -151,9 +173,9 @@ class _Reader:
             name,
             path,
             self._targets(name, found),
-            tuple(c for p, objects in found.items() for o in objects for c in self._constraints(name, p, o, path)),
+            tuple(c for predicate in found for c in self._constraints(name, predicate, path)),
             sh("Violation") if severity is None else self.graph.iri(name, sh("severity"), severity),
-            tuple(self.graph.literal(name, sh("message"), o) for o in self.graph.objects(name, sh("message"))),
+            tuple(self.graph.text(name, sh("message"), o) for o in self.graph.objects(name, sh("message"))),
             self.graph.flag(name, sh("deactivated"), self.graph.value(name, sh("deactivated"))),
         )
         self.around.pop()
@@ -186,15 +208,21 @@ class _Reader:
 
     # -- constraints ------------------------------------------------------------------------------------------------
 
-    def _constraints(self, name: str, predicate: str, value: str, path: object) -> Iterable[Constraint]:
+    def _constraints(self, name: str, predicate: str, path: object) -> Iterable[Constraint]:
         if not predicate.startswith(f"<{SH}") or predicate in _ABOUT:
-            return ()
-        local = predicate[len(SH) + 1 : -1]
-        if local not in self.parameters:
+            return
+        if not self._is_parameter(predicate):
             raise self._beyond(name, show(predicate))
-        if path is None and (predicate in _OF_PATHS or local == "qualifiedValueShape"):
+        if path is None and predicate in _OF_PATHS:
             raise self.graph.fault(name, f"{show(predicate)} is for property shapes, and this one has no sh:path")
-        return self.parameters[local](name, predicate, value)
+        if predicate not in _SEVERAL:
+            self.graph.value(name, predicate)
+        local = predicate[len(SH) + 1 : -1]
+        for value in self.graph.objects(name, predicate):
+            if local in self.parts:
+                self.parts[local](name, predicate, value)
+            else:
+                yield from self.parameters[local](name, predicate, value)
 
     def _beyond(self, name: str, what: str) -> UnsupportedError:
         """That a shape has what is not in SHACL Core."""
@@ -242,15 +270,17 @@ class _Reader:
             raise self.graph.fault(name, f"{self.graph.shown(value)}, its sh:property, has no sh:path: give it one")
         return [model.Property(shape)]
 
+    def _iris(self, name: str, predicate: str, value: str) -> list[str]:
+        return [self.graph.iri(name, predicate, member) for member in self.graph.members(name, predicate, value)]
+
     def _closed(self, name: str, predicate: str, value: str) -> list[Constraint]:
         if not self.graph.flag(name, predicate, value):
             return []
         ignored = self.graph.value(name, sh("ignoredProperties"))
-        named = () if ignored is None else self.graph.members(name, sh("ignoredProperties"), ignored)
+        named = [] if ignored is None else self._iris(name, sh("ignoredProperties"), ignored)
         paths = [self.graph.value(o, sh("path")) for o in self.graph.objects(name, sh("property"))]
         given = [p for p in paths if p is not None and p[0] == "<"]
-        iris = [self.graph.iri(name, sh("ignoredProperties"), p) for p in named]
-        return [model.Closed(tuple(dict.fromkeys((*given, *iris))))]
+        return [model.Closed(tuple(dict.fromkeys((*given, *named))))]
 
     def _qualified(self, name: str, predicate: str, value: str) -> Iterable[Constraint]:
         shape, siblings = self.shape(value), tuple[Shape, ...]()

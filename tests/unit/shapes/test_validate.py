@@ -188,6 +188,12 @@ def test_entailment_is_what_the_rules_give(rules: str, regime: str, taken: bool,
         (f"{COMPONENT} :s sh:targetNode :a ; :must 5 .", UnsupportedError, "component <http://e/C> is no part"),
         (f"{COMPONENT} :s sh:targetNode :a ; sh:not [ :must 5 ] .", UnsupportedError, "shape in <http://e/s>: the con"),
         ("<urn:o> sh:entailment 'x' .", InputError, "it has to be an IRI"),
+        (":s sh:targetNode :a ; sh:message 5 .", InputError, "sh:message is .*: it has to be a text"),
+        (":s sh:targetNode :a ; sh:message :m .", InputError, "sh:message is .*: it has to be a text"),
+        (":s sh:ignoredProperties 5 .", InputError, "sh:ignoredProperties is not an RDF list"),
+        (":s sh:ignoredProperties ( 5 ) .", InputError, "it has to be an IRI"),
+        (":s sh:flags 5 .", InputError, "sh:flags is .*: it has to be a string"),
+        (":s sh:path :p ; sh:qualifiedMinCount 'x' .", InputError, "it has to be an xsd:integer"),
         ("[] a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .", InputError, "name it by an IRI"),
         (":s a :K ; sh:nodeKind sh:IRI . :K rdfs:subClassOf sh:PropertyShape .", InputError, "without sh:path"),
         (":s a :K ; sh:path :p . :K rdfs:subClassOf sh:NodeShape .", InputError, "make it an sh:PropertyShape"),
@@ -212,6 +218,30 @@ def test_entailment_is_what_the_rules_give(rules: str, regime: str, taken: bool,
 )
 def test_what_is_no_shapes_graph_is_refused(text: str, error: type[Exception], what: str, tmp_path: Path) -> None:
     with Store.create(tmp_path / "kg", "none", engine="duckdb") as store, pytest.raises(error, match=what):
+        store.validate(shapes(text))
+
+
+ONCE = {
+    **dict.fromkeys(("datatype", "nodeKind"), ("sh:IRI", "sh:Literal")),
+    **dict.fromkeys(("minCount", "maxCount", "minLength", "maxLength"), ("1", "2")),
+    **dict.fromkeys(("minInclusive", "minExclusive", "maxInclusive", "maxExclusive"), ("1", "2")),
+    **dict.fromkeys(("languageIn", "in"), ("('a')", "('b')")),
+    **dict.fromkeys(("uniqueLang", "closed", "qualifiedValueShapesDisjoint"), ("true", "false")),
+    **dict.fromkeys(("qualifiedMinCount", "qualifiedMaxCount"), ("1", "2")),
+    "qualifiedValueShape": ("[]", "[]"),
+    **dict.fromkeys(("pattern", "flags"), ("'i'", "'s'")),
+    "ignoredProperties": ("()", "(:p)"),
+    **dict.fromkeys(("severity", "path"), (":a", ":b")),
+    "deactivated": ("true", "false"),
+}
+
+
+@pytest.mark.parametrize("predicate", ONCE)
+def test_what_a_shape_has_once_is_not_had_twice(predicate: str, tmp_path: Path) -> None:
+    path = "" if predicate == "path" else "sh:path :p ;"
+    text = f":s sh:targetNode :a ; {path} sh:{predicate} {', '.join(ONCE[predicate])} ."
+    told = f"<http://e/s>: has 2 values of sh:{predicate}, and may have one"
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store, pytest.raises(InputError, match=told):
         store.validate(shapes(text))
 
 
