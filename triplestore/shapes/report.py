@@ -77,19 +77,20 @@ class ValidationReport:
         return {"conforms": self.conforms, "results": [result.as_dict() for result in self.results]}
 
     def graph(self) -> Graph:
-        """The report as the standard's graph, for RDFLib."""
+        """The report as the standard's graph, for RDFLib. Its blank nodes are new ones, but for those of the data."""
         from rdflib import RDF, BNode, Graph, Literal, Namespace
 
-        terms, found, report = Namespace(SH), Graph(), BNode("report")
+        terms, found, report = Namespace(SH), Graph(), BNode()
+        shapes: dict[Node, Node] = {result.shape: BNode() for result in self.results if isinstance(result.shape, BNode)}
         found.bind("sh", terms)
         found.add((report, RDF.type, terms.ValidationReport))
         found.add((report, terms.conforms, Literal(self.conforms)))
         for number, result in enumerate(self.results, 1):
-            node = BNode(f"result{number}")
+            node = BNode(f"{report}n{number}")  # in order where it is written
             found.add((report, terms.result, node))
             found.add((node, RDF.type, terms.ValidationResult))
             found.add((node, terms.focusNode, result.focus))
-            found.add((node, terms.sourceShape, result.shape))
+            found.add((node, terms.sourceShape, shapes.get(result.shape, result.shape)))
             found.add((node, terms.sourceConstraintComponent, result.component))
             found.add((node, terms.resultSeverity, result.severity))
             if result.value is not None:

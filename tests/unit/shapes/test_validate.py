@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import rdflib
+from rdflib.namespace import SH
 
 from triplestore import Store
 from triplestore.model.errors import InputError, LimitError, UnsupportedError
@@ -148,6 +149,19 @@ def test_inference_and_equality_are_seen(tmp_path: Path) -> None:
     with Store.create(tmp_path / "none", "none", engine="duckdb") as store:
         store.load(file)
         assert store.validate(shapes(text)).conforms
+
+
+def test_reports_share_no_blank_node(tmp_path: Path) -> None:
+    """But those of the data."""
+    text = ":s sh:targetClass :P ; sh:property [ sh:path [ sh:inversePath :p ] ; sh:minCount 1 ] ."
+    file = tmp_path / "shapes.ttl"
+    file.write_text(PREFIXES + text, encoding="utf-8")
+    with Store.create(tmp_path / "kg", "none", engine="duckdb") as store:
+        store.load(shapes(":a a :P . [] a :P ."))
+        one, other = (store.validate(file).graph() for _ in range(2))
+    nodes = [{node for node in graph.all_nodes() if isinstance(node, rdflib.BNode)} for graph in (one, other)]
+    assert nodes[0] & nodes[1] == {node for node in one.objects(None, SH.focusNode) if isinstance(node, rdflib.BNode)}
+    assert [len(set(graph.objects(None, SH.sourceShape))) for graph in (one, other, one + other)] == [1, 1, 2]
 
 
 def test_classes_of_shapes_may_be_below_those_of_shacl(tmp_path: Path) -> None:
