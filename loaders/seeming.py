@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Final
 
 from pyoxigraph import DefaultGraph, RdfFormat, parse
@@ -34,6 +35,14 @@ _LINE: Final = re.compile(
     rb'\s*(?:#[^\n]*\n\s*)*(?:<[A-Za-z][^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+(?:<[^<>\s]*>|_:\S+|"(?:[^"\\\n]|\\.)*"\S*)\s*'
     rb"(?P<graph><[^<>\s]*>\s*)?\.\s*(?:\n|#|$)"
 )
+
+option: ContextVar[str] = ContextVar("option", default="--format")
+"""The option that says the format of what is read; empty where none does."""
+
+
+def or_say(format: str) -> str:
+    """The advice to say a format, where an option does."""
+    return f", or say {option.get()} {format}".rstrip() if option.get() else ""
 
 
 def head(path: str, name: str) -> bytes:
@@ -94,7 +103,7 @@ def seeming(data: bytes, syntax: str) -> str | None:
     if kind_of_triples := _triples(text, syntax):
         return kind_of_triples
     if syntax != "JSON-LD" and text.startswith(b"{") and re.match(rb'\{\s*"', text):
-        return "this seems to be JSON: name it .jsonld if it is JSON-LD, or say --format jsonld"
+        return f"this seems to be JSON: name it .jsonld if it is JSON-LD{or_say('jsonld')}"
     return None
 
 
@@ -107,7 +116,7 @@ def _xml(first: tuple[str, bytes], text: bytes, syntax: str) -> str | None:
     if _RDF not in text and name != "rdf:RDF":
         return f"this seems to be XML, but no RDF/XML (its first element is <{name}>)"
     if syntax != "RDF/XML":
-        return "this seems to be RDF/XML: name it .rdf, or say --format rdfxml"
+        return f"this seems to be RDF/XML: name it .rdf{or_say('rdfxml')}"
     return None
 
 
@@ -130,7 +139,7 @@ def _triples(text: bytes, syntax: str) -> str | None:
         return None
     if kind[0] == syntax or syntax in _LESS.get(kind[0], ()):
         return None
-    return f"this seems to be {kind[0]}: name it {kind[1]}, or say --format {kind[2]}"
+    return f"this seems to be {kind[0]}: name it {kind[1]}{or_say(kind[2])}"
 
 
 def _names_graphs(text: bytes) -> bool:

@@ -17,7 +17,7 @@ from pyoxigraph import NamedNode
 
 from triplake.loaders.compression import COMPRESSIONS, compression, is_object
 from triplake.loaders.pipes import is_regular, remove, spooled, spooled_pipe
-from triplake.loaders.seeming import head, other_xml, seeming
+from triplake.loaders.seeming import head, option, or_say, other_xml, seeming
 from triplestore.model.errors import FaultyFilesError, InputError, UsageError
 from triplestore.objects import is_remote, matching, normal
 
@@ -89,7 +89,7 @@ class UnknownSuffixError(UsageError):
 
     def __init__(self, path: str) -> None:
         seems = seeming(head(path, path), "") if os.path.isfile(path) else None
-        advice = f"{seems}; " if seems else f"use {_SUFFIX_HELP}, or say --format"
+        advice = f"{seems}; " if seems else f"use {_SUFFIX_HELP}{or_say('')}"
         self.fault = InputError(f"its suffix tells no RDF syntax; {advice.removesuffix('; ')}", path)
         super().__init__(str(self.fault))
 
@@ -152,9 +152,8 @@ def _suffix(path: str) -> str:
 def _spooled(syntax: Syntax | None) -> Source:
     """Standard input, copied to a temporary file that goes when the process ends."""
     if syntax is None:
-        raise UsageError(
-            f"'-' (standard input) has no suffix to tell its syntax: add --format, one of {', '.join(FORMATS)}"
-        )
+        advice = f"add {option.get()}, one of {', '.join(FORMATS)}" if option.get() else "name a file"
+        raise UsageError(f"'-' (standard input) has no suffix to tell its syntax: {advice}")
     return Source(spooled(sys.stdin.buffer), syntax, "<stdin>", base="", passing=True)
 
 

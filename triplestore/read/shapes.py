@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from triplake.loaders import quads_of, sources
+from triplake.loaders.seeming import option
 from triplestore.model.errors import NonConformingError
 from triplestore.model.terms import from_rdflib
 from triplestore.read.query import graph
@@ -25,18 +27,30 @@ _RDFS: Final = "<http://www.w3.org/ns/entailment/RDFS>"
 """Entailment regimes that shapes may ask for: of any store, and of those with rulesets that have RDFS's rules."""
 
 
-def read(session: Session, given: str | Path | Iterable[Any], format: str | None = None) -> tuple[Shape, ...]:
-    """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms); reports if none has a target."""
+def read(
+    session: Session, given: str | Path | Iterable[Any], format: str | None = None, says: str = ""
+) -> tuple[Shape, ...]:
+    """The shapes of files, or of an rdflib Graph (any triples of rdflib's terms); reports if none has a target. says:
+    the option that says their format, for messages."""
     items = [given] if isinstance(given, str | Path) else list(given)
     if not items:
         return ()
     from triplake.sparql.parser import not_too_deep  # slow to import, for those who have no shape
 
-    with not_too_deep("shape"):
+    with not_too_deep("shape"), _advising(says):
         found = _read(items, format, (_SIMPLE, _RDFS) if _inherits(session) else (_SIMPLE,))
     if not found:
         session.notify("no shape has a target (sh:targetClass, sh:targetNode ..): nothing is validated")
     return found
+
+
+@contextmanager
+def _advising(says: str) -> Iterator[None]:
+    token = option.set(says)
+    try:
+        yield
+    finally:
+        option.reset(token)
 
 
 def _inherits(session: Session) -> bool:

@@ -305,7 +305,7 @@ class StoreVersion(Explained):
 
         Raises InputError for a graph that is no shapes graph and for recursive shapes, UnsupportedError for shapes that
         need more than SHACL Core."""
-        return shapes.validate(self._session, shapes.read(self._session, given, format))
+        return shapes.validate(self._session, shapes.read(self._session, given, format, "--shapes-format"))
 
     @in_turn
     def outside_profile(self) -> list[Finding]:

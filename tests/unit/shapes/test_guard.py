@@ -74,3 +74,18 @@ def test_commands(tmp_path: Path) -> None:
     good.write_text("<http://e/b> <http://e/p> 1 .", encoding="utf-8")
     assert "leave out --no-materialise" in run("load", "-q", kg, good, "--no-materialise", "--shapes", shapes).err
     assert sorted((tmp_path / "kg").rglob("*.parquet")) == files
+
+
+def test_messages_name_the_option_for_the_format_of_shapes(tmp_path: Path) -> None:
+    """Where there is one: of `--shapes` there is none."""
+    kg, data, shapes, xml = str(tmp_path / "kg"), tmp_path / "d.ttl", tmp_path / "s.foo", tmp_path / "s.ttl"
+    data.write_text("<http://e/a> a <http://e/P> .", encoding="utf-8")
+    shapes.write_text(SHAPES, encoding="utf-8")
+    xml.write_text('<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>', encoding="utf-8")
+    assert run("load", "-q", kg, data).code == 0
+    for file, suffix, format in ((shapes, ".ttl", "ttl"), (xml, ".rdf", "rdfxml")):
+        assert f"name it {suffix}, or say --shapes-format {format}\n" in run("validate", kg, file).err
+        assert f"name it {suffix}\n" in run("update", kg, "--add", data, "--shapes", file).err
+        assert f"name it {suffix}, or say --format {format}\n" in run("load", kg, file).err
+    assert "add --shapes-format, one of" in run("validate", kg, "-").err
+    assert "its syntax: name a file\n" in run("update", kg, "--add", data, "--shapes", "-").err
