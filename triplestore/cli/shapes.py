@@ -78,8 +78,7 @@ def report_lines(report: ValidationReport, known: Mapping[str, str], limit: int)
     for result in shown:
         value = "" if result.value is None else write(from_rdflib(result.value))
         severity = str(result.severity).rpartition("#")[2]
-        what = "; ".join(str(message) for message in result.messages)
-        rows.append((severity, write(from_rdflib(result.focus)), result.path_text(write), value, what))
+        rows.append((severity, write(from_rdflib(result.focus)), result.path_text(write), value, result.what()))
     widths = [max(len(row[place]) for row in rows) for place in range(4)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]).rstrip()

@@ -88,8 +88,8 @@ def guard(session: Session) -> None:
     is refused then, and a dry run tells that it would be."""
     if not session.manifest.materialised:
         raise NonConformingError(
-            "the change is refused, nothing was committed: shapes guard the store, and its closure would not be up to "
-            "date; leave out --no-materialise",
+            "the change is refused, and was not committed: shapes guard the store, and its closure would not be up "
+            "to date; leave out --no-materialise",
             None,
         )
     report = validate(session, session.shapes)
@@ -99,7 +99,7 @@ def guard(session: Session) -> None:
     if len(report.results) > NAMED:
         lines.append(f"... and {len(report.results) - NAMED:,} more")
     raise NonConformingError(
-        "the change is refused, nothing was committed: its result does not conform to the shapes\n  "
+        "the change is refused, and was not committed: its result does not conform to the shapes\n  "
         + "\n  ".join(lines),
         report,
     )

@@ -44,8 +44,9 @@ def read_path(graph: ShapesGraph, shape: str, node: str, around: tuple[str, ...]
         few = "is no path of SHACL's" if not kinds else "is several kinds of path at once"
         raise graph.fault(shape, f"the path's blank node {few}: write an IRI, a list, [ sh:inversePath .. ] ..")
     kind = kinds[0]
-    part = graph.value(node, kind)
-    assert part is not None
+    part, *others = found[kind]
+    if others:
+        raise graph.fault(shape, f"the path has {len(found[kind])} values of {show(kind)}, and may have one")
     if kind == ALTERNATIVE:
         return _chain(Alternative, [inner(part) for part in _several(graph, shape, part)])
     return Inverse(inner(part)) if kind == INVERSE else Repeat(inner(part), *_REPEATS[kind])

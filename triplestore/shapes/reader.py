@@ -152,7 +152,8 @@ class _Reader:
                 name, f"the shape refers to itself ({ring}): what recursive shapes mean, SHACL leaves open"
             )
         if name[0] == '"':
-            raise self.graph.fault(name, "a literal is no shape")
+            holder = (self.around or [name])[-1]
+            raise self.graph.fault(holder, f"it refers to {show(name)} as a shape: a literal is no shape")
         found = self.graph.predicates(name)
         if not found and name[0] == "<":
             raise self.graph.fault(
@@ -284,7 +285,8 @@ class _Reader:
 
     def _qualified(self, name: str, predicate: str, value: str) -> Iterable[Constraint]:
         shape, siblings = self.shape(value), tuple[Shape, ...]()
-        if self.graph.flag(name, predicate, self.graph.value(name, sh("qualifiedValueShapesDisjoint"))):
+        disjoint = sh("qualifiedValueShapesDisjoint")
+        if self.graph.flag(name, disjoint, self.graph.value(name, disjoint)):
             siblings = tuple(self.shape(other) for other in self._siblings(name) if other != value)
         found = []
         for minimum, local in ((True, "qualifiedMinCount"), (False, "qualifiedMaxCount")):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from triplake.sparql.paths import Path
 from triplestore.model.expression import Constant
@@ -19,6 +20,8 @@ from triplestore.shapes.validate import Found
 if TYPE_CHECKING:
     from rdflib import Graph
     from rdflib.term import Node
+
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,12 @@ class ValidationResult:
     def line(self) -> str:
         """The result on a line."""
         terms = (node_to_ntriples(self.focus), self.path, "" if self.value is None else node_to_ntriples(self.value))
-        return f"{' '.join(filter(None, terms))}: {'; '.join(map(str, self.messages))}"
+        return f"{' '.join(filter(None, terms))}: {self.what()}"
+
+    def what(self) -> str:
+        """The messages on a line: line breaks and what else controls a terminal are escaped."""
+        texts = "; ".join(map(str, self.messages))
+        return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), texts)
 
     def path_text(self, write: Callable[[str], str]) -> str:
         """The path with its IRIs (tokens) as `write` writes them."""

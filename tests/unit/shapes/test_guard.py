@@ -60,7 +60,7 @@ def test_commands(tmp_path: Path) -> None:
     data.write_text("<http://e/a> a <http://e/P> .", encoding="utf-8")
     refused = run("load", "-q", kg, data, "--shapes", shapes)
     assert refused.code == 1
-    assert "nothing was committed" in refused.err
+    assert "the change is refused, and was not committed: its result" in refused.err
     assert "<http://e/a> <http://e/name>: one name" in refused.err
     assert not (tmp_path / "kg").exists()
     good = tmp_path / "good.ttl"
@@ -89,3 +89,25 @@ def test_messages_name_the_option_for_the_format_of_shapes(tmp_path: Path) -> No
         assert f"name it {suffix}, or say --format {format}\n" in run("load", kg, file).err
     assert "add --shapes-format, one of" in run("validate", kg, "-").err
     assert "its syntax: name a file\n" in run("update", kg, "--add", data, "--shapes", "-").err
+
+
+def test_a_batch_that_is_refused_says_what_was_committed(tmp_path: Path) -> None:
+    kg, shapes, patch = str(tmp_path / "kg"), tmp_path / "shapes.ttl", tmp_path / "p.rdfp"
+    shapes.write_text(SHAPES, encoding="utf-8")
+    other = "<http://e/a> <http://e/p> <http://e/q>"
+    rows = (f"{other} .", f"<http://e/b> {RDF.type.n3()} <http://e/P> .", "<http://e/c> <http://e/p> <http://e/q> .")
+    patch.write_text("".join(f"TX .\nA {row}\nTC .\n" for row in rows), encoding="utf-8")
+    Store.create(kg, engine="duckdb").close()
+    refused = run("update", kg, patch, "--batch", "1", "--shapes", shapes)
+    assert (refused.code, "nothing was committed" in refused.err) == (1, False)
+    assert "1 of 3 transactions were committed before this" in refused.err
+
+
+def test_messages_keep_to_their_line(tmp_path: Path) -> None:
+    kg, shapes, data = str(tmp_path / "kg"), tmp_path / "shapes.ttl", tmp_path / "d.ttl"
+    shapes.write_text(SHAPES.replace("one name", r"one\nname\u001B[2J\u0085é"), encoding="utf-8")
+    data.write_text("<http://e/a> a <http://e/P> .", encoding="utf-8")
+    told = r"one\nname\x1b[2J\x85é"
+    assert told in run("load", "-q", kg, data, "--shapes", shapes).err
+    assert run("load", "-q", kg, data).code == 0
+    assert told in run("validate", kg, shapes).out

@@ -208,6 +208,20 @@ def test_entailment_is_what_the_rules_give(rules: str, regime: str, taken: bool,
         (":s sh:ignoredProperties ( 5 ) .", InputError, "it has to be an IRI"),
         (":s sh:flags 5 .", InputError, "sh:flags is .*: it has to be a string"),
         (":s sh:path :p ; sh:qualifiedMinCount 'x' .", InputError, "it has to be an xsd:integer"),
+        (
+            ":s sh:path :p ; sh:qualifiedValueShape [] ; sh:qualifiedMinCount 1 ; sh:qualifiedValueShapesDisjoint 5 .",
+            InputError,
+            "sh:qualifiedValueShapesDisjoint is .*: it has to be true or false",
+        ),
+        *(
+            (f":s sh:targetNode :a ; sh:{name} {value} .", InputError, "<http://e/s>: it refers to .* as a shape")
+            for name, value in (("property", "'x'"), ("node", "5"), ("not", "'x'"), ("or", "( [] 'x' )"))
+        ),
+        (
+            ":s sh:path [ sh:zeroOrMorePath :p, :q ] ; sh:minCount 1 .",
+            InputError,
+            "<http://e/s>: the path has 2 values of sh:zeroOrMorePath",
+        ),
         ("[] a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .", InputError, "name it by an IRI"),
         (":s a :K ; sh:nodeKind sh:IRI . :K rdfs:subClassOf sh:PropertyShape .", InputError, "without sh:path"),
         (":s a :K ; sh:path :p . :K rdfs:subClassOf sh:NodeShape .", InputError, "make it an sh:PropertyShape"),
