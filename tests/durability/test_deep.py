@@ -113,6 +113,16 @@ def test_nothing_is_wrong(kg: Path) -> None:
     assert done.err.endswith("versions whole; the closure is what follows\n")
 
 
+def test_a_closure_that_is_not_up_to_date(kg: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.nt").write_text("<http://ex/y> <http://ex/p> <http://ex/z> .\n")
+    run("load", kg, tmp_path / "more.nt", "--no-materialise")
+    done = run("verify", kg, "--deep")
+    assert done.code == 0
+    assert f"whole; the closure was not compared: `triplake materialise {kg}` brings it up to date\n" in done.err
+    rewritten(kg, "asserted", twice)
+    assert faults(kg) == [("asserted", "rows that are there twice")]
+
+
 @pytest.mark.parametrize(
     ("table", "change", "wrong"),
     [

@@ -40,11 +40,17 @@ def verify(options: Common, store: str, at: int | None, deep: bool, as_json: boo
     if not found.versions:
         versions.read()  # says why
     faults: list[Fault] | None = None
+    told = ""
     if deep and found.newest_is_whole:
         from triplestore.write.deep import deep as computed_again
 
         with opening(options, store, at) as opened:
             faults = computed_again(opened)
+            told = (
+                "; the closure is what follows"
+                if opened.materialised
+                else f"; the closure was not compared: `triplake materialise {store}` brings it up to date"
+            )
     if as_json:
         more = {} if faults is None else {"faults": [asdict(fault) for fault in faults]}
         click.echo(json.dumps({**asdict(found), "whole": found.whole, **more}, indent=2))
@@ -63,7 +69,6 @@ def verify(options: Common, store: str, at: int | None, deep: bool, as_json: boo
     if faults:
         _faulty(store, found.versions[-1], faults, as_json)
     if not found.damages:
-        told = "; the closure is what follows" if deep else ""
         say(options, f"{read}: {counted(len(found.versions), 'version')} whole{told}")
         return
     summary = f"{read}, {counted(len(found.damages), 'file')} damaged"
