@@ -25,6 +25,7 @@ from triplestore.model.errors import UsageError
 from triplestore.model.terms import to_rdflib
 from triplestore.storage.versions import Versions
 from triplestore.store import Store
+from triplestore.write.update import to_add, to_delete
 
 
 class TriplakeStore(rdflib.store.Store):
@@ -105,13 +106,13 @@ class TriplakeStore(rdflib.store.Store):
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def add(self, triple: Any, context: Any = None, quoted: bool = False) -> None:
-        """Add a triple to those that the next commit asserts."""
+        """Add a triple to those that the next commit asserts. Raises UsageError for one that it would refuse."""
         if quoted:
             raise UsageError("Triplake holds no quoted statements")
         if self._store is None:
             self._opened()
         name = self._graph_name(context)
-        self._pending.append(((*triple, name) if name is not None else triple, True))
+        self._gather((*triple, name) if name is not None else triple, True)
         if self.dispatcher.get_map():  # type: ignore[no-untyped-call]  # somebody wants to know
             super().add(triple, context, quoted)
 
@@ -123,9 +124,9 @@ class TriplakeStore(rdflib.store.Store):
         name = self._graph_name(context)
         named = name is not None or _is_default(context) or (separate and context is not None)
         if None not in triple and named:
-            self._pending.append(((*triple, name or _UNNAMED), False))
+            self._gather((*triple, name or _UNNAMED), False)
         elif None not in triple and not self._several():
-            self._pending.append((triple, False))
+            self._gather(triple, False)
         else:
             self.commit()
             s, p, o = triple
@@ -133,6 +134,11 @@ class TriplakeStore(rdflib.store.Store):
             found = self.triplake.match_quads(s, p, o, graph)
             self._pending += [((s, p, o, g or _UNNAMED), False) for s, p, o, g in found]
         super().remove(triple, context)
+
+    def _gather(self, quad: Any, there: bool) -> None:
+        """Note a change for the next commit, of a quad that it takes: it would refuse all for one that it does not."""
+        (to_add if there else to_delete)((quad,))
+        self._pending.append((quad, there))
 
     def add_graph(self, graph: Any) -> None:
         """Let there be a graph, maybe an empty one."""

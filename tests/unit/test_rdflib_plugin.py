@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -154,15 +155,34 @@ def test_one_transaction_for_many_changes(graph: Graph, tmp_path: Path) -> None:
     assert len(set(graph.subject_objects(EX.p))) == 99
     graph.add((EX.x, EX.p, EX.y)).rollback()
     assert (EX.x, EX.p, EX.y) not in graph
-    graph.add((EX.x, EX.p, EX.y)).add((EX.x, EX.p, Variable("v")))
-    for _ in range(2):  # no transaction, and nothing is forgotten
-        with pytest.raises(UsageError, match="not an RDF term"):
-            graph.commit()
-    graph.remove((EX.x, EX.p, Variable("v")))
-    graph.rollback()
+    graph.add((EX.x, EX.p, EX.y)).rollback()
     graph.add((EX.x, EX.p, EX.z)).close()
     with Store.open(tmp_path / "kg") as opened:
         assert set(opened.triples("asserted")) & {(EX.x, EX.p, EX.y), (EX.x, EX.p, EX.z)} == {(EX.x, EX.p, EX.z)}
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ((Literal("x"), EX.p, EX.b), "cannot be the subject"),
+        ((EX.a, BNode("p"), EX.b), "cannot be the predicate"),
+        ((EX.a, Literal("p"), EX.b), "cannot be the predicate"),
+        ((EX.a, EX.p, URIRef("b")), "no legal term"),
+        ((EX.a, EX.p, Literal("\ud800")), "surrogate"),
+        ((EX.a, EX.p, Variable("v")), "not an RDF term"),
+        ((EX.a, EX.p, EX.b, Graph(identifier=URIRef("g"))), "no legal term"),
+    ],
+)
+def test_what_no_commit_takes_is_refused_at_once(graph: Graph, bad: Any, says: str) -> None:
+    """So what was added before is not lost; to remove it is an error, or nothing."""
+    graph.add((EX.before, EX.p, EX.b))
+    context = bad[3] if len(bad) > 3 else graph
+    with pytest.raises(UsageError, match=says):
+        graph.store.addN([(*bad[:3], context)])
+    with suppress(UsageError):
+        graph.store.remove(bad[:3], context)
+    assert set(graph.subjects(EX.p)) == {EX.before}
+    assert not graph.store._pending  # type: ignore[attr-defined]
 
 
 def test_files_in_and_out(graph: Graph, tmp_path: Path) -> None:

@@ -35,14 +35,25 @@ def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorith
 
 def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Quad]]:
     """The quads of rdflib to add, and those to delete; one in both is added. What is deleted may be what an older
-    version stored, which is legal or not. Raises UsageError for what is no triple of RDF: rdflib lets a literal be a
-    subject, and anything a predicate."""
-    added = dict.fromkeys(from_rdflib_quads(add))
-    for s, p, *_ in added:
+    version stored, which is legal or not. Raises UsageError for what is no triple of RDF."""
+    added = dict.fromkeys(to_add(add))
+    return list(added), [quad for quad in dict.fromkeys(to_delete(delete)) if quad not in added]
+
+
+def to_add(quads: Iterable[Any]) -> list[Quad]:
+    """Quads of rdflib to add. Raises UsageError for what is no triple of RDF: rdflib lets a literal be a subject, and
+    anything a predicate."""
+    found = from_rdflib_quads(quads)
+    for s, p, *_ in found:
         if s[0] in '"(' or p[0] != "<":
             place, token = ("subject", s) if s[0] in '"(' else ("predicate", p)
             raise UsageError(f"{to_ntriples(token)} cannot be the {place} of a triple: nothing was changed")
-    return list(added), [quad for quad in dict.fromkeys(from_rdflib_quads(delete, legal=False)) if quad not in added]
+    return found
+
+
+def to_delete(quads: Iterable[Any]) -> list[Quad]:
+    """Quads of rdflib to delete. Raises UsageError for what holds other things than terms."""
+    return from_rdflib_quads(quads, legal=False)
 
 
 @retried
