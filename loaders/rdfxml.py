@@ -7,6 +7,7 @@ reports is written again: UTF-8, no declarations, entities expanded, no comments
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from contextlib import suppress
@@ -30,11 +31,74 @@ EXPANSION: Final = 32
 """How many times the bytes of a document its entities may expand to, beyond ENTITIES."""
 
 _BLOCK: Final = 1 << 20
+_DECLARATION: Final = re.compile(rb"""<\?xml\s[^>]*?(\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["'])""")
+_HEAD: Final = 1 << 10
+_EXPATS: Final = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
 _USE: Final = re.compile(r"&([^&;\s#]+);")
 _INVALID: Final = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 _AMPLIFIED: Final = expat.errors.codes[expat.errors.XML_ERROR_AMPLIFICATION_LIMIT_BREACH]
 _TOO_LARGE: Final = f"its entities expand the document more than {EXPANSION} times, the most that is read"
 _PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
+
+
+class _Decoded:
+    """The bytes of a document, as UTF-8 where it declares an encoding that expat has not: by Python's codec, with
+    blanks for what declared it.
+
+    Raises InputError from `read` where there is no such codec, or the text is not in that encoding.
+    """
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file, self._name = file, name
+        self._encoding = ""
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._first = True
+        self._line, self._column = 1, 1
+
+    def read(self, size: int) -> bytes:
+        block = self._file.read(size)
+        if self._first:
+            while len(block) < _HEAD and (more := self._file.read(size)):
+                block += more
+            block, self._first = self._begun(block), False
+        while self._decoder is not None:
+            text = self._decoded(self._decoder, block)
+            if text or not block:
+                return text
+            block = self._file.read(size)
+        return block
+
+    def _begun(self, block: bytes) -> bytes:
+        """The first block, once it has told the encoding."""
+        declared = _DECLARATION.match(block)
+        if declared is None or (encoding := declared[2].decode()).lower() in _EXPATS:
+            return block
+        try:
+            known = b"<?xml".decode(encoding) == "<?xml"
+        except (LookupError, UnicodeError):
+            known = False
+        if not known:
+            raise InputError(f"{encoding} is no encoding that is read: save the file as UTF-8", self._name, 1, 1)
+        self._encoding = encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+        return block[: declared.start(1)] + b" " * len(declared[1]) + block[declared.end(1) :]
+
+    def _decoded(self, decoder: codecs.IncrementalDecoder, block: bytes) -> bytes:
+        text = ""
+        try:
+            text = decoder.decode(block, not block)
+            return text.encode()
+        except UnicodeError as error:
+            self._count(text[: error.start] if isinstance(error, UnicodeEncodeError) else "")
+            raise InputError(_not_in(self._encoding), self._name, self._line, self._column) from None
+        finally:
+            self._count(text)
+
+    def _count(self, text: str) -> None:
+        """Count the lines of a text that was read."""
+        lines = text.count("\n")
+        self._line += lines
+        self._column = len(text) - text.rfind("\n") if lines else self._column + len(text)
 
 
 class Xml(Bounded):
@@ -45,6 +109,7 @@ class Xml(Bounded):
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         super().__init__(file, name)
+        self._decoded = _Decoded(file, name)
         self.prefixes: dict[str, str] = {}
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -66,9 +131,9 @@ class Xml(Bounded):
     def _next(self) -> bytes:
         block = b" "
         while block and not self._out and self._fault is None:
-            block = self._file.read(_BLOCK)
-            self._room += EXPANSION * len(block)
             try:
+                block = self._decoded.read(_BLOCK)
+                self._room += EXPANSION * len(block)
                 self._parser.Parse(block, not block)
                 if self._elsewhere:
                     self._check_uses(block)
@@ -183,8 +248,12 @@ def _reason(error: expat.ExpatError, rest: bytes) -> str:
     if error.code == _AMPLIFIED:
         return _TOO_LARGE
     if error.code == _INVALID and rest.decode(errors="replace").startswith("\ufffd"):
-        return "the text is not UTF-8: save the file as UTF-8, or name its encoding in the XML declaration"
+        return _not_in("UTF-8")
     return f"not well-formed XML: {expat.ErrorString(error.code)}"
+
+
+def _not_in(encoding: str) -> str:
+    return f"the text is not {encoding}: save the file as UTF-8, or name its encoding in the XML declaration"
 
 
 def _escaped(value: str) -> str:
@@ -196,7 +265,7 @@ def _escaped(value: str) -> str:
 def place_of_tag(file: IO[bytes], number: int) -> tuple[int | None, int | None]:
     """Line and column, 1-based, of the tag of that number (1-based; `<a/>` is two); None where the document ends
     before it."""
-    parser = expat.ParserCreate()
+    parser, decoded = expat.ParserCreate(), _Decoded(file, "")
     tags = 0
     place: tuple[int, int] | None = None
 
@@ -207,7 +276,7 @@ def place_of_tag(file: IO[bytes], number: int) -> tuple[int | None, int | None]:
             place = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
 
     parser.StartElementHandler = parser.EndElementHandler = tag
-    with suppress(expat.ExpatError):
-        while place is None and (block := file.read(_BLOCK)):
+    with suppress(expat.ExpatError, InputError):
+        while place is None and (block := decoded.read(_BLOCK)):
             parser.Parse(block, False)
     return place or (None, None)

@@ -98,6 +98,31 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert objects(tmp_path, text.encode(encoding)) == [f'"{value}"']
 
 
+@pytest.mark.parametrize("encoding", ["Shift_JIS", "EUC-JP", "GBK", "GB18030", "Big5", "iso-2022-jp", "utf-7"])
+def test_encodings_of_many_bytes(tmp_path: Path, encoding: str) -> None:
+    """A character may be in two blocks, and what is wrong has its place."""
+    head = f'<?xml version="1.0" encoding="{encoding}" standalone="yes"?>\n'
+    for value in ("日本", "日" * 600_000, "a" + "日" * 600_000):
+        assert objects(tmp_path, head.encode() + node(f"<e:p>{value}</e:p>").encode(encoding)) == [f'"{value}"']
+    with pytest.raises(InputError, match=r"x\.rdf:3:2: a b is not a valid rdf:ID value"):
+        objects(tmp_path, head.encode() + node('<e:p>日本</e:p>\n <e:q rdf:ID="a b"/>').encode(encoding))
+
+
+@pytest.mark.parametrize("encoding", ["foo", "idna", "punycode", "undefined", "base64", "utf-32", "cp037"])
+def test_encodings_that_are_not_read(tmp_path: Path, encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n' + node("<e:p>a</e:p>")
+    with pytest.raises(InputError, match=rf"^x\.rdf:1:1: .*{encoding}"):
+        objects(tmp_path, text)
+    outcome = run("load", tmp_path / "kg", tmp_path / "x.rdf", "--on-error", "skip")
+    assert outcome.code == 3
+
+
+def test_text_that_is_not_in_its_encoding(tmp_path: Path) -> None:
+    text = '<?xml version="1.0" encoding="Shift_JIS"?>\n' + node("\n<e:p>日@</e:p>")
+    with pytest.raises(InputError, match=r"^x\.rdf:3:7: the text is not Shift_JIS"):
+        objects(tmp_path, text.encode("Shift_JIS").replace(b"@", b"\xff"))
+
+
 def test_entities(tmp_path: Path) -> None:
     """The first of two declarations holds; one that is elsewhere, or is used before it, is not read."""
 
