@@ -116,7 +116,7 @@ class Xml(Bounded):
         parser.StartElementHandler, parser.EndElementHandler = self._root, self._end
         parser.CharacterDataHandler = self._text
         parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = self._doctype, self._entity
-        parser.SkippedEntityHandler = self._skipped
+        parser.SkippedEntityHandler, parser.ExternalEntityRefHandler = self._skipped, self._external
         self._out: list[str] = []
         self._fault: InputError | None = None
         self._begin = 0  # how many bytes are before the block
@@ -227,6 +227,9 @@ class Xml(Bounded):
     def _skipped(self, name: str, is_parameter: bool) -> None:
         if not is_parameter:
             raise self._undeclared(name)
+
+    def _external(self, name: str, *_: str | None) -> int:
+        raise self._undeclared(name)
 
     def _check_uses(self, text: bytes) -> None:
         """Raise InputError for the use of an entity that is not declared: where declarations may be elsewhere, expat

@@ -135,5 +135,16 @@ def test_entities(tmp_path: Path) -> None:
     for text in ("<e:p>&a;</e:p>", '<e:p e:q="&a;"/>'):
         with pytest.raises(InputError, match="the entity a is not declared in the document"):
             declared("", text, 'SYSTEM "x.dtd"')
+    secret = tmp_path / "secret"
+    secret.write_text("read")
+    external = f'<!ENTITY a SYSTEM "{secret.as_uri()}">'
+    assert declared(external, "<e:p>1</e:p>") == ['"1"']
+    for text in ("<e:p>1&a;2</e:p>", '<e:p e:q="&a;"/>'):
+        with pytest.raises(InputError, match=r"the entity a is not declared in the document|external entity"):
+            declared(external, text)
+        with pytest.raises(InputError, match="the entity a is not declared in the document"):
+            declared(f'<!ENTITY % b SYSTEM "{secret.as_uri()}">%b;<!ENTITY a "1">', text)
+    with pytest.raises(InputError, match="binary entity"):
+        declared(f'<!NOTATION n SYSTEM "n">{external.removesuffix(">")} NDATA n>', "<e:p>&a;</e:p>")
     with pytest.raises(InputError, match="the entity a uses b, which is not declared before it"):
         declared('<!ENTITY a "&b;"><!ENTITY b "1">', "<e:p>&a;</e:p>")
