@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from rdflib import OWL, RDF, RDFS, Namespace
 from tests.conftest import MakeStore
 from tests.support.cli import run
 from tests.support.histories import in_a_store
+from tests.support.pages import small_pages
 from triplestore import Store
 from triplestore.storage.manifest import from_json, to_json
 from triplestore.storage.versions import Versions
@@ -47,12 +49,14 @@ def kg(sound: Path, tmp_path: Path) -> Path:
 def rewritten(
     kg: Path, table: str, change: Callable[[pa.Table], pa.Table], place: int = 0, part: str = "files"
 ) -> None:
-    """Change a file of the newest version as who wrote it wrongly would have: sizes and checksums are right."""
+    """Change a file of the newest version as who wrote it wrongly would have: sizes and checksums are right. part:
+    "turned" is the file's in the second order."""
     versions = Versions(kg)
     manifest = Path(versions.path, versions.file(versions.version))
     said: dict[str, Any] = json.loads(manifest.read_text())
     del said["checksum"]
-    file = said["tables"][table][part][place]
+    file = said["tables"][table]["files" if part == "turned" else part][place]
+    file = file["turned"] if part == "turned" else file
     before, file["path"] = versions.data / file["path"], f"{table}-wrong.parquet"
     path = versions.data / file["path"]
     pq.write_table(change(pq.read_table(before)), path)
@@ -171,6 +175,52 @@ def test_a_deletion_of_what_is_not_there(kg: Path) -> None:
     assert stored.tombstones, "small deletions are tombstones"
     rewritten(kg, "asserted", one_more, part="tombstones")
     assert any("where the version says" in what for _, what in faults(kg))
+
+
+def test_graphs_and_inconsistencies(tmp_path: Path) -> None:
+    kg = tmp_path / "kg"
+    with Store.create(kg, ["owl2rl"], engine="duckdb") as store:
+        store.update(
+            add=[(E.a, E.p, E.b, E.g), (E.a, E.p, E.b), (E.b, E.p, E.c, E.g), (E.A, OWL.disjointWith, E.B)]
+            + [(E[f"x{n}"], RDF.type, c) for n in range(3) for c in (E.A, E.B)]
+        )
+    assert faults(kg) == [], "the unnamed graph has no name"
+
+    def other_graph(table: pa.Table) -> pa.Table:
+        return table.set_column(0, "g", pa.array([-1, *[999_999] * (len(table) - 1)], pa.int64()))
+
+    def other_rule(table: pa.Table) -> pa.Table:
+        return table.set_column(0, "rule", pa.array(["cls-com"] * len(table)))
+
+    missing, more = ("violation", "closure: rows missing"), ("violation", "closure: rows that should not be there")
+    for table, change, wrong in (
+        ("quad", other_graph, {("quad", "ids in g that no term has")}),
+        ("violation", one_less, {missing}),
+        ("violation", twice, {("violation", "rows that are there twice")}),
+        ("violation", other_rule, {missing, more}),
+    ):
+        changed = Path(shutil.copytree(kg, tmp_path / f"{table} {change.__name__}"))
+        rewritten(changed, table, change)
+        assert set(faults(changed)) == wrong
+    done = run("verify", changed, "--deep")
+    assert "  cax-dw <http://ex/" in done.out
+    run("materialise", changed)
+    assert faults(changed) == []
+
+
+@pytest.mark.parametrize("change", [one_less, one_more])
+def test_the_second_order(tmp_path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    kg = tmp_path / "kg"
+    with small_pages(8), Store.create(kg, ["owl2rl"], engine="duckdb") as store:
+        store.update(add=[(E[f"x{n}"], RDF.type, E.A) for n in range(20)])
+    assert faults(kg) == []
+    rewritten(kg, "fact", change, place=-1, part="turned")
+    ((table, what),) = faults(kg)
+    assert table == "fact"
+    assert re.fullmatch(r"closure: rows of \S+ (missing in|that are not in) \S+", what)
+    assert "`triplake materialise" in run("verify", kg, "--deep").err
+    run("materialise", kg)
+    assert faults(kg) == []
 
 
 @pytest.mark.long_on_spark

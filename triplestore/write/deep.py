@@ -10,11 +10,13 @@ from typing import Final
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine, temporary
 from triplestore.engine.queries import count, minus
-from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, Table, token_sql
+from triplestore.model.dataset import UNNAMED
+from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, VIOLATION, Table, token_sql
 from triplestore.model.terms import to_ntriples
 from triplestore.read.session import Session
 from triplestore.read.version import StoreVersion
 from triplestore.storage import segments
+from triplestore.storage.place import to_read
 from triplestore.storage.versions import Versions
 from triplestore.write import admin
 
@@ -24,9 +26,10 @@ SHOWN: Final = 3
 _IDS: Final = {
     TERM: (),
     ASSERTED: ("s", "p", "o"),
-    QUAD: ("s", "p", "o"),
+    QUAD: ("g", "s", "p", "o"),
     FACT: ("s", "p", "o"),
     SAME_AS: ("term", "representative"),
+    VIOLATION: (),
 }
 """The tables that are looked at, and which of their columns are ids of terms."""
 
@@ -58,8 +61,8 @@ def deep(store: StoreVersion) -> list[Fault]:
         copied.workspace.limits = session.workspace.limits
         try:
             admin.materialise(copied, None)
-            copied.workspace.views(FACT, SAME_AS, TERM)
-            for table in (FACT, SAME_AS):
+            copied.workspace.views(FACT, SAME_AS, VIOLATION, TERM)
+            for table in (FACT, SAME_AS, VIOLATION):
                 segments.attach(engine, session.versions, manifest, table, f"kept_{table.name}")
                 for what, one, other in (
                     ("that should not be there", f"kept_{table.name}", table.name),
@@ -75,7 +78,8 @@ def deep(store: StoreVersion) -> list[Fault]:
 
 
 def _layout(session: Session, table: Table) -> Iterator[Fault]:
-    """Faults of a table by itself: rows twice, deletions of rows that are not there, ids of no term."""
+    """Faults of a table by itself: rows twice, deletions of rows that are not there, ids of no term, other rows in the
+    second order than in the first."""
     engine, stored = session.engine, session.manifest.files_of(table.name)
     session.workspace.views(table, TERM)
     rows = count(engine, table.name)
@@ -87,9 +91,27 @@ def _layout(session: Session, table: Table) -> Iterator[Fault]:
             yield Fault(table.name, f"{what} that are there twice", many)
     for column in _IDS[table]:
         unknown = f"SELECT {column} FROM {table.name} t WHERE NOT EXISTS (SELECT 1 FROM term d WHERE d.id = t.{column})"
+        if column == "g":
+            unknown += f" AND g <> {UNNAMED}"
         if many := count(engine, f"({unknown}) t"):
             first = engine.rows(f"SELECT DISTINCT {column} FROM ({unknown}) t ORDER BY 1 LIMIT {SHOWN}")
             yield Fault(table.name, f"ids in {column} that no term has", many, tuple(str(i) for (i,) in first))
+    yield from _turned(session, table)
+
+
+def _turned(session: Session, table: Table) -> Iterator[Fault]:
+    """Faults of the files in a table's second order, by the first file of each."""
+    engine, place = session.engine, session.versions.place
+    for file in session.manifest.files_of(table.name).files:
+        if (other := file.turned) is None:
+            continue
+        with engine.scratch() as scratch:
+            first, second = scratch.table("first_order"), scratch.table("second_order")
+            engine.attach(first, to_read(place, engine, [file]), table.columns)
+            engine.attach(second, to_read(place, engine, [other]), table.columns)
+            missing, more = minus(first, second, table.names), minus(second, first, table.names)
+            yield from _rows(engine, table, f"closure: rows of {file.path} missing in {other.path}", missing)
+            yield from _rows(engine, table, f"closure: rows of {other.path} that are not in {file.path}", more)
 
 
 def _rows(engine: Engine, table: Table, what: str, sql: str) -> Iterator[Fault]:
@@ -97,6 +119,7 @@ def _rows(engine: Engine, table: Table, what: str, sql: str) -> Iterator[Fault]:
     if not (many := count(engine, f"({sql}) t")):
         return
     first = engine.rows(f"SELECT * FROM ({sql}) t ORDER BY {', '.join(table.names)} LIMIT {SHOWN}")
-    tokens = encoding.decode(engine, {number for row in first for number in row})
-    shown = (" ".join(to_ntriples(tokens[n]) if n in tokens else str(n) for n in row) for row in first)
+    flat = [[c for cell in row for c in (cell if isinstance(cell, list) else [cell])] for row in first]
+    tokens = encoding.decode(engine, {cell for row in flat for cell in row if isinstance(cell, int)})
+    shown = (" ".join(to_ntriples(tokens[cell]) if cell in tokens else str(cell) for cell in row) for row in flat)
     yield Fault(table.name, what, many, tuple(shown))
