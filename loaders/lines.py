@@ -6,6 +6,7 @@ cannot cut into lines, are parsed here by pyoxigraph.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -26,6 +27,12 @@ BATCH: Final = 50_000
 
 SIZE: Final = 64 << 20
 """Bytes of lines after which no more are parsed at a time."""
+
+_VERSION: Final = re.compile(
+    rb"""^[ \t]*VERSION[ \t]*"(?:[^"\\\n\r]|\\(?:[tbnrf"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}))*"[ \t]*(?:#.*)?$""",
+    re.MULTILINE,
+)
+"""The directive of RDF 1.2, which pyoxigraph takes in Turtle alone. Whatever version it names is read alike."""
 
 _FORMATS: Final = {Syntax.NTRIPLES: RdfFormat.N_TRIPLES, Syntax.NQUADS: RdfFormat.N_QUADS}
 
@@ -62,6 +69,8 @@ def _parse(lines: Sequence[bytes], start: int, end: int, syntax: Syntax, scope: 
     if start == end:
         return
     text = b"\n".join(line.removeprefix(BOM) for line in lines[start:end])
+    if b"VERSION" in text:
+        text = _VERSION.sub(b"", text)
     try:
         if text.count(b"<<(") > TERM_DEPTH:
             check_terms(BytesIO(text), None)

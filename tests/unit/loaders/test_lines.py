@@ -48,6 +48,9 @@ RIGHT_LINES: dict[str, tuple[str, str, str] | None] = {
     f"_:x.y {P} _:y.": ("_:f1_x.y", P, "_:f1_y"),
     f"_:é {P} _:0 .": ("_:f1_é", P, "_:f1_0"),
     f"_:deadbeefdeadbeefdeadbeefdeadbeef {P} {B} .": ("_:f1_deadbeefdeadbeefdeadbeefdeadbeef", P, B),
+    'VERSION "1.2"': None,
+    '\tVERSION"1.2-basic" # as told': None,
+    'VERSION "\\u0031\\"" ': None,
     f'{A} {P} "" .': (A, P, '""'),
     f'{A} {P} "a . b" .': (A, P, '"a . b"'),
     f'{A} {P} "ends with dot ." .': (A, P, '"ends with dot ."'),
@@ -99,6 +102,11 @@ WRONG_LINES = {
     f"<<( {A} {P} {B} )>> {P} {B} .": None,
     f'{A} {P} "x"@en--up .': 35,
     "nonsense": None,
+    'VERSION "1.2" .': 1,
+    "VERSION '1.2'": 1,
+    'version "1.2"': 1,
+    'VERSION "\\q"': 1,
+    f'VERSION "1.2" {A} {P} {B} .': 1,
 }
 
 
