@@ -120,9 +120,20 @@ def test_the_default_graph_is_changed() -> None:
     assert "separate" in run("graphs", "kg", "--default-graph", "separate").err
     assert "the unnamed graph, with what follows" in done("graphs", "kg")
     assert done("export", "kg", "--what", "asserted").count("\n") == 1
+    for said, more in (
+        (True, ["-o", "x.jsonld"]),
+        (True, ["-o", "x.ttl.gz"]),
+        (True, []),
+        (False, ["-o", "x.TRIG.gz"]),
+        (False, ["-o", "x.ttl", "--graph", "default"]),
+        (False, ["--what", "inferred"]),
+    ):
+        assert ("named graphs are left out" in run("export", "kg", *more).err) == said
     refused(2, "load", "kg", "w.trig", "--default-graph", "union", says="triplake graphs kg --default-graph union")
     done("graphs", "kg", "--default-graph", "union")
-    assert done("export", "kg", "--sorted") == everything
+    again = run("export", "kg", "--sorted")
+    assert again.out == everything
+    assert "left out" not in again.err
     refused(2, "graphs", "kg", "--default-graph", "union", "--alone", says="leave --alone")
 
 

@@ -29,6 +29,12 @@ DATASETS: Final = {".nq": "nq", ".trig": "trig"}
 """The same of formats that have named graphs, in `sparql.dataset_formats.DATASET_FORMATS`."""
 
 
+def leaves_out_graphs(store: Store, output: str | None, what: str, graph: str | None) -> bool:
+    """Whether the triples of named graphs are not among those that `write_export` writes."""
+    asked = graph is None and what != "inferred" and store.default_graph == "separate" and store.has_named_graphs
+    return asked and _suffix(output or "") not in DATASETS
+
+
 def write_export(
     store: Store,
     output: str | None,
@@ -55,8 +61,7 @@ def write_export(
         return _write_format(sys.stdout.buffer, "nt", store.graph_batches(graph), store.prefixes.names)
     if output is None:
         return _write_lines(sys.stdout.buffer, store.lines(what, same_as, ordered, virtual, prefer))
-    suffixes = [s for s in map(str.lower, Path(output).suffixes) if s not in (".gz", ".bz2", ".zst")]
-    suffix = suffixes[-1] if suffixes else ""
+    suffix = _suffix(output)
     if suffix not in FORMATS and suffix not in DATASETS:
         known = ", ".join((*FORMATS, *DATASETS))
         raise UsageError(f"{output}: the suffix gives the format: use one of {known} (.gz, .bz2, .zst on top)")
@@ -82,6 +87,12 @@ def write_export(
             raise StorageError(told(error.strerror, output)) from error
         raise UsageError(f"{output}: cannot be written ({error.strerror or error})") from error
     return count
+
+
+def _suffix(output: str) -> str:
+    """The suffix that tells a file's format, in small letters."""
+    suffixes = [s for s in map(str.lower, Path(output).suffixes) if s not in (".gz", ".bz2", ".zst")]
+    return suffixes[-1] if suffixes else ""
 
 
 def _write_lines(file: IO[bytes], batches: Iterable[list[str]]) -> int:

@@ -123,7 +123,7 @@ def export(
     at: int | None,
 ) -> None:
     """Write the store's triples; N-Quads and TriG have them in their graphs."""
-    from triplestore.cli.export import write_export
+    from triplestore.cli.export import leaves_out_graphs, write_export
     from triplestore.read.names import graph_token
 
     name = None if graph is None else DEFAULT if graph == "default" else graph_token(graph)
@@ -131,6 +131,8 @@ def export(
         if name not in (None, DEFAULT) and not opened.has_graph(str(name)):
             raise UsageError(f"there is no graph {name} in {store}: `triplake graphs {store}` lists them")
         count = write_export(opened, output, what, same_as, ordered, virtual, prefer, name)
+        if leaves_out_graphs(opened, output, what, name):
+            warn("the triples of named graphs are left out: `-o FILE.trig` or `-o FILE.nq` writes them")
     say(options, f"wrote {count:,} triples")
 
 
