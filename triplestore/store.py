@@ -319,6 +319,8 @@ class Store(StreamedStore, LoadedStore):
 
     @retention.setter
     def retention(self, rule: Retention) -> None:
+        if not isinstance(rule, Retention):
+            raise UsageError(f"retention is a Retention, as Retention(versions=10): not {rule!r}")
         self._session.versions.change_retention(rule)
 
     @in_turn

@@ -29,7 +29,7 @@ def make_engine(
     memory_limit: a size ("2GB"), or for DuckDB a share of the machine ("35%"). Raises UsageError for what is neither,
     and for an unknown name.
     """
-    if memory_limit is not None and _SIZE.fullmatch(memory_limit) is None:
+    if memory_limit is not None and (not isinstance(memory_limit, str) or _SIZE.fullmatch(memory_limit) is None):
         raise UsageError(f"a memory limit is a size, as in 800MB or 2GB, or a share, as in 35%, not {memory_limit!r}")
     if _chosen(name, spark, master) == "spark":
         from triplestore.engine.spark import SparkEngine

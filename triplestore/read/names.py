@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from triplestore.model.arguments import check_text
 from triplestore.model.errors import UsageError
 from triplestore.model.terms import RDF
 
@@ -50,6 +51,7 @@ def token_of(text: str, prefixes: Mapping[str, str], declared: str = "give --pre
 
 def graph_token(name: str) -> str:
     """The token of the name of a graph: an IRI, in angle brackets or without, or `_:label`. Raises UsageError."""
+    check_text("the name of a graph", name)
     token = _parsed(name if name.startswith(("<", "_:")) else f"<{name}>", name)
     if token[0] == "(":
         raise UsageError(f"'{name}' is a triple term, which names no graph: give an IRI or _:label")

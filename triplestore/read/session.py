@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
@@ -33,8 +33,13 @@ Name = TypeVar("Name", str, str | Path)
 
 
 def several(given: Name | Sequence[Name]) -> tuple[Name, ...]:
-    """What was given, one text (or path) or several of them, as several."""
-    return (given,) if isinstance(given, str | Path) else tuple(given)
+    """What was given, one text (or path) or several of them, as several. Raises UsageError for what is neither."""
+    if isinstance(given, str | Path):
+        return (given,)
+    found = tuple(given) if isinstance(given, Iterable) else (None,)
+    if not all(isinstance(one, str | Path) for one in found):
+        raise UsageError(f"{given!r} is neither a text, or a path, nor a list of such")
+    return found
 
 
 class Session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from errno import ENAMETOOLONG
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,14 +22,19 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 
 
 def place_of(path: str | os.PathLike[str]) -> Place:
-    """Where the store of a path, or a URL, is. Raises UsageError for what is no path, an empty one, a URL of another
-    kind, or one with what is secret."""
+    """Where the store of a path, or a URL, is. Raises UsageError for what is no path, one that is empty or too long, a
+    URL of another kind, or one with what is secret."""
     if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
         raise UsageError(f"{path!r} is no path of a store: give a text, or a pathlib.Path")
     if not text:
         raise UsageError("the path of the store is empty: give a folder; . is the current one")
     found = _URL.match(text)
     if found is None:
+        try:
+            os.stat(path)
+        except OSError as error:
+            if error.errno == ENAMETOOLONG:
+                raise UsageError(f"{path}: {error.strerror}; give a shorter path of the store") from error
         return Folder(path)
     scheme, parts = found[1].lower(), urlsplit(text)
     if scheme == "file":
