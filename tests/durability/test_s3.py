@@ -16,9 +16,11 @@ import boto3
 import pytest
 from rdflib import RDF, RDFS
 
-from tests.support.buckets import E, content, made, whole
+from tests.support.buckets import E, content, made, unavailable, whole
 from tests.support.cli import done, run
 from triplestore import objects
+from triplestore.model.errors import StorageError
+from triplestore.objects import cloud
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
@@ -65,6 +67,26 @@ class TestS3:
         outcome = run("query", f"{s3}/kg", "ASK {}")
         assert outcome.code == 6
         assert "See to the network" in outcome.err
+
+    @pytest.mark.parametrize("patience", ["60", "0"])
+    def test_an_outage_is_waited_for(self, patience: str, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """By the time, not by the number of the requests that it takes."""
+        monkeypatch.setenv(objects.PATIENCE, patience)
+        monkeypatch.setattr(cloud, "PAUSE", 0.01)
+        with unavailable(30) as (address, asked):
+            monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+            with pytest.raises(FileNotFoundError if patience == "60" else StorageError):
+                objects.opened(s3).get("x")
+            assert len(asked) == (31 if patience == "60" else 1)
+
+    def test_an_outage_is_ended_by_a_signal(self, s3: str) -> None:
+        with unavailable(1 << 20) as (address, asked):
+            command = [sys.executable, "-m", "triplestore.cli", "query", f"{s3}/kg", "ASK {}"]
+            running = subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ, "AWS_ENDPOINT_URL": address})
+            asked.wait()
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=30)
+        assert (running.returncode, b"nothing was committed" in said) == (130, True), said
 
     def test_files_are_loaded(self, s3: str, tmp_path: Path) -> None:
         """By their URLs, of folders and by wildcards too, in every syntax, packed or not."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,51 @@ def at(number: int) -> Callable[[int, str, str], None]:
             raise GenericError(f"error sending request for http://ex/{name}")
 
     return fails
+
+
+class Asked:
+    """The requests that a server got."""
+
+    def __init__(self) -> None:
+        self._number, self._one = 0, threading.Event()
+
+    def __len__(self) -> int:
+        return self._number
+
+    def add(self) -> int:
+        """One more; how many there are."""
+        self._number += 1
+        self._one.set()
+        return self._number
+
+    def wait(self) -> None:
+        """Until there is one."""
+        assert self._one.wait(60)
+
+
+@contextmanager
+def unavailable(times: int) -> Iterator[tuple[str, Asked]]:
+    """The address of a server that is overloaded for so many requests, and has nothing."""
+    asked = Asked()
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(503 if asked.add() <= times else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *given: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def read_only(number: int, kind: str, name: str) -> None:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from errno import EACCES, EEXIST, ENOENT
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from triplestore.engine.waiting import waited
 from triplestore.model.errors import StorageError, UsageError, how_to_install
 from triplestore.objects.protocol import BLOCK, Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
+
+T = TypeVar("T")
+
+
+RETRIES: Final = 1 << 20
+"""Times that a request is tried again: so many that it is the time that ends them."""
+
+PAUSE: Final = 2.0
+"""Seconds at most between two tries."""
 
 
 class CloudObjects:
@@ -53,18 +63,18 @@ class CloudObjects:
     def get(self, name: str) -> bytes:
         """See `Objects`."""
         with self._asking(name):
-            return bytes(self._store.get(name).bytes())
+            return _heard(lambda: bytes(self._store.get(name).bytes()))
 
     def blocks(self, name: str) -> Iterator[bytes]:
         """See `Objects`."""
         with self._asking(name):
-            for part in self._store.get(name).stream(min_chunk_size=BLOCK):
+            for part in _heard(lambda: self._store.get(name)).stream(min_chunk_size=BLOCK):
                 yield bytes(part)
 
     def part(self, name: str, start: int, length: int) -> bytes:
         """See `Objects`."""
         with self._asking(name):
-            return bytes(self._store.get_range(name, start=start, length=length))
+            return _heard(lambda: bytes(self._store.get_range(name, start=start, length=length)))
 
     def put(self, name: str, content: bytes | Path, absent: bool = False) -> None:
         """See `Objects`."""
@@ -79,18 +89,24 @@ class CloudObjects:
     def head(self, name: str) -> Entry:
         """See `Objects`."""
         with self._asking(name):
-            return _entry(self._store.head(name), name)
+            return _heard(lambda: _entry(self._store.head(name), name))
 
     def listed(self, folder: str) -> Iterator[Entry]:
         """See `Objects`."""
         with self._asking(folder):
-            for some in self._store.list(folder or None):
+            pages = iter(self._store.list(folder or None))
+            while (some := _heard(lambda: next(pages, None))) is not None:
                 for found in some:
                     if found["path"] != folder:  # else what tools put in place of a folder
                         yield _entry(found, found["path"])
 
     def sweep(self) -> None:
         """See `Objects`. An object store has no folders."""
+
+
+def _heard(question: Callable[[], T]) -> T:
+    """The answer to a question that changes nothing, which may take as long as an outage: signals end it."""
+    return waited(question, lambda: None)
 
 
 @cache
@@ -105,7 +121,10 @@ def store_of(url: str, patience: int) -> ObjectStore:
         from obstore.store import from_url
     except ImportError as error:
         raise UsageError(f"{url}: object stores need the package obstore: {how_to_install('cloud')}") from error
-    options: dict[str, Any] = {"retry_config": {"retry_timeout": timedelta(seconds=patience)}}
+    backoff = {"init_backoff": timedelta(seconds=PAUSE / 20), "max_backoff": timedelta(seconds=PAUSE)}
+    options: dict[str, Any] = {
+        "retry_config": {"retry_timeout": timedelta(seconds=patience), "max_retries": RETRIES, "backoff": backoff}
+    }
     if url.startswith("s3:"):
         if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3"):
             options["config"] = {"endpoint": endpoint}
