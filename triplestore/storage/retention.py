@@ -55,8 +55,12 @@ class Retention:
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> Retention:
-        """The rule in a store's mark; where it has none, as those made before there were rules, all are kept."""
-        return Retention(**data.get("keep", {}))
+        """The rule in a store's mark; where it has none, as those made before there were rules, all are kept.
+        Raises ValueError for one that is none."""
+        try:
+            return Retention(**data.get("keep", {}))
+        except UsageError as error:
+            raise ValueError(str(error)) from error
 
 
 MOST_DAYS: Final = 36_500

@@ -188,7 +188,7 @@ class Versions:
             return part(json.loads(self.place.read(MARK)))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (ValueError, KeyError, TypeError, AttributeError, OSError, UsageError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             check_damage(error)
             raise DamagedStoreError(
                 f"{self.place.at(MARK)} cannot be read ({error}); restore it from a copy"
