@@ -68,6 +68,28 @@ class TestS3:
         assert outcome.code == 6
         assert "See to the network" in outcome.err
 
+    @pytest.mark.parametrize(
+        ("name", "value", "code", "message"),
+        [
+            ("AWS_ENDPOINT_URL", "localhost:9000", 2, "AWS_ENDPOINT_URL is 'localhost:9000': give https://HOST:PORT"),
+            ("AWS_ENDPOINT_URL_S3", "", 2, "AWS_ENDPOINT_URL_S3 is '': give https://HOST:PORT"),
+            ("AWS_ENDPOINT", "me:opensesame@localhost", 2, "AWS_ENDPOINT is 'localhost': give https://HOST:PORT"),
+            ("AWS_ALLOW_HTTP", "perhaps", 2, "set AWS_ALLOW_HTTP=true"),
+            (objects.PATIENCE, "x", 2, "TRIPLAKE_PATIENCE is 'x': give a number of seconds"),
+            ("AWS_ALLOW_HTTP", "no", 2, "AWS_ENDPOINT_URL is an address without TLS, http://: set AWS_ALLOW_HTTP=true"),
+            ("AWS_ENDPOINT_URL", "http://[bad", 6, "kg/triplake.json: obstore failed (request valid: InvalidUri"),
+        ],
+    )
+    def test_what_is_wrong_with_the_environment(
+        self, s3: str, name: str, value: str, code: int, message: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(name, value)
+        outcome = run("query", f"{s3}/kg", "ASK {}")
+        assert outcome.code == code, outcome.err
+        assert message in outcome.err
+        assert "restore" not in outcome.err
+        assert "opensesame" not in outcome.err
+
     @pytest.mark.parametrize("patience", ["60", "0"])
     def test_an_outage_is_waited_for(self, patience: str, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """By the time, not by the number of the requests that it takes."""

@@ -28,6 +28,12 @@ RETRIES: Final = 1 << 20
 PAUSE: Final = 2.0
 """Seconds at most between two tries."""
 
+_ENDPOINTS: Final = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    "abfss": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+}
+"""By the scheme of a URL, the variables of the environment that obstore takes the server's address from."""
+
 
 class CloudObjects:
     """See `Objects`. store: of obstore."""
@@ -47,7 +53,8 @@ class CloudObjects:
                 'would wait for ever: start it by multiprocessing.set_start_method("spawn")'
             )
         try:
-            yield
+            with _panics(shown):
+                yield
         except exceptions.AlreadyExistsError as error:
             raise FileExistsError(EEXIST, os.strerror(EEXIST), shown) from error
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
@@ -109,6 +116,19 @@ def _heard(question: Callable[[], T]) -> T:
     return waited(question, lambda: None)
 
 
+@contextmanager
+def _panics(shown: str) -> Iterator[None]:
+    """Raise StorageError where obstore panics: what Python makes of that is no Exception, and has no name here."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise StorageError(
+            f"{shown}: obstore failed ({_reason(error)}). See to the address and the environment, and run it again"
+        ) from error
+
+
 @cache
 def _process() -> int:
     """The process that asked first: obstore's threads are in it, and in none that is forked from it."""
@@ -130,10 +150,25 @@ def store_of(url: str, patience: int) -> ObjectStore:
             options["config"] = {"endpoint": endpoint}
         if "AWS_ACCESS_KEY_ID" not in os.environ and (provider := _profile()) is not None:
             options["credential_provider"] = provider
+    _check_endpoints(url)
     try:
-        return from_url(url, **options)
+        with _panics(url):
+            return from_url(url, **options)
     except (BaseError, ValueError) as error:
         raise UsageError(f"{url} cannot be opened: {_reason(error)}") from error
+
+
+def _check_endpoints(url: str) -> None:
+    """Raise UsageError where the address of a server is none, or may not be asked without TLS: obstore panics, or does
+    not tell why."""
+    for name in _ENDPOINTS.get(url.partition("://")[0], ()):
+        given = os.environ.get(name, "https://")
+        scheme, separator, _ = given.lower().partition("://")
+        if not separator or scheme not in ("http", "https"):
+            raise UsageError(f"{name} is '{given.rpartition('@')[2]}': give https://HOST:PORT, or http://HOST:PORT")
+        allowing = f"{name.partition('_')[0]}_ALLOW_HTTP"
+        if scheme == "http" and os.environ.get(allowing, "").lower() not in ("1", "true", "on", "yes", "y"):
+            raise UsageError(f"{name} is an address without TLS, http://: set {allowing}=true, or give https://")
 
 
 def _profile() -> Any:
@@ -151,6 +186,6 @@ def _entry(found: Any, name: str) -> Entry:
     return Entry(name, int(found["size"]), found["last_modified"].timestamp())
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """What an object store says, in a line, without what an address may have that is secret."""
     return re.sub(r"\?[^\s\"')]*", "", str(error).partition("\n")[0]).strip().rstrip(".")
