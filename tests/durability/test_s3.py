@@ -56,10 +56,13 @@ class TestS3:
         assert verify(Versions(f"{s3}/kg")).strays == ()
 
     def test_a_bucket_that_is_not_there(self, s3: str, tmp_path: Path) -> None:
-        outcome = run("init", f"{s3}-none/kg")
-        assert outcome.code == 6
-        assert f"{s3}-none/kg" in outcome.err
-        assert "secret-of-the-test" not in outcome.err
+        for command in (["init"], ["query", "ASK {}"], ["load", tmp_path / "x.nt"]):
+            outcome = run(command[0], f"{s3}-none/kg", *command[1:])
+            assert outcome.code == 6
+            assert f"{s3}-none/kg" in outcome.err
+            assert "there is no such bucket (" in outcome.err
+            assert "404 Not Found: NoSuchBucket: The specified bucket does not exist). See to its name" in outcome.err
+            assert "secret-of-the-test" not in outcome.err
 
     def test_a_server_that_does_not_answer(self, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -67,6 +70,19 @@ class TestS3:
         outcome = run("query", f"{s3}/kg", "ASK {}")
         assert outcome.code == 6
         assert "See to the network" in outcome.err
+
+    def test_a_refusal_has_its_reason(self, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """In the answer, which is of several lines, and may have what is secret."""
+        answer = (
+            '<?xml version="1.0"?>\n<Error><Code>SignatureDoesNotMatch</Code>\n<Message>The signature of '
+            "http://ex/x?X-Secret=opensesame differs</Message><StringToSign>opensesame</StringToSign></Error>"
+        )
+        with unavailable(0, 403, answer) as (address, _):
+            monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+            outcome = run("query", f"{s3}/kg", "ASK {}")
+        assert outcome.code == 2
+        assert "403 Forbidden: SignatureDoesNotMatch: The signature of http://ex/x differs)" in outcome.err
+        assert "opensesame" not in outcome.err
 
     @pytest.mark.parametrize(
         ("name", "value", "code", "message"),

@@ -130,15 +130,16 @@ class Asked:
 
 
 @contextmanager
-def unavailable(times: int) -> Iterator[tuple[str, Asked]]:
-    """The address of a server that is overloaded for so many requests, and has nothing."""
+def unavailable(times: int, status: int = 404, answer: str = "") -> Iterator[tuple[str, Asked]]:
+    """The address of a server that is overloaded for so many requests, and then answers each by this."""
     asked = Asked()
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(503 if asked.add() <= times else 404)
-            self.send_header("Content-Length", "0")
+            self.send_response(503 if asked.add() <= times else status)
+            self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
+            self.wfile.write(answer.encode())
 
         def log_message(self, *given: object) -> None:
             """Say nothing."""

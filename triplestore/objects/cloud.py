@@ -34,6 +34,9 @@ _ENDPOINTS: Final = {
 }
 """By the scheme of a URL, the variables of the environment that obstore takes the server's address from."""
 
+_NO_BUCKET: Final = ("<Code>NoSuchBucket<", "<Code>ContainerNotFound<")
+"""What an answer has that is about no object but about what they are in."""
+
 
 class CloudObjects:
     """See `Objects`. store: of obstore."""
@@ -59,9 +62,13 @@ class CloudObjects:
             raise FileExistsError(EEXIST, os.strerror(EEXIST), shown) from error
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             raise PermissionError(EACCES, f"access is refused ({_reason(error)})", shown) from error
-        except FileNotFoundError as error:
-            raise FileNotFoundError(ENOENT, os.strerror(ENOENT), shown) from error
-        except exceptions.BaseError as error:
+        except (FileNotFoundError, exceptions.BaseError) as error:
+            if any(code in str(error) for code in _NO_BUCKET):
+                raise StorageError(
+                    f"{shown}: there is no such bucket ({_reason(error)}). See to its name and the address, or make it"
+                ) from error
+            if isinstance(error, FileNotFoundError):
+                raise FileNotFoundError(ENOENT, os.strerror(ENOENT), shown) from error
             raise StorageError(
                 f"{shown}: {_reason(error)}. See to the network, the address and the credentials of the environment, "
                 "and run it again"
@@ -187,5 +194,9 @@ def _entry(found: Any, name: str) -> Entry:
 
 
 def _reason(error: BaseException) -> str:
-    """What an object store says, in a line, without what an address may have that is secret."""
-    return re.sub(r"\?[^\s\"')]*", "", str(error).partition("\n")[0]).strip().rstrip(".")
+    """What an object store says, in a line, without what an address may have that is secret. Of an answer in XML the
+    code and the message count."""
+    text = str(error)
+    found = [re.search(f"<{name}>([^<]*)</{name}>", text) for name in ("Code", "Message")]
+    said = ": ".join((re.split(": <|\n", text, maxsplit=1)[0], *(part[1] for part in found if part)))
+    return re.sub(r"\?[^\s\"')]*|, max_retries: .*?(?= - )", "", said).strip().rstrip(".")
