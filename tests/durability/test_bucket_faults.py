@@ -174,7 +174,7 @@ class TestFaults:
             path.unlink()
             path.write_bytes(bytes(size))
         with Store.open(KG) as store:
-            with pytest.raises(StorageError, match="was damaged; it has been brought again"):
+            with pytest.raises(StorageError, match="was damaged, or removed; it has been brought again"):
                 list(store.triples())
             assert list(store.triples())
         assert content(KG) == expected

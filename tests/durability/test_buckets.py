@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from rdflib import OWL, RDF, RDFS
@@ -14,7 +17,7 @@ from rdflib import OWL, RDF, RDFS
 from tests.support.buckets import KG, E, Objects, changed, content, made, whole, winners
 from tests.support.cli import done
 from triplestore import Store, objects
-from triplestore.model.errors import ConflictError, DamagedStoreError, TriplakeError, UsageError
+from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import bucket, cache, leases
 from triplestore.storage.bucket import Bucket
 from triplestore.storage.cache import Cache, limit_of
@@ -22,6 +25,8 @@ from triplestore.storage.places import place_of
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
 from triplestore.write import in_memory
+
+T = TypeVar("T")
 
 
 class TestPlace:
@@ -272,6 +277,28 @@ class TestCache:
             for path in cached.glob("files/*/*"):
                 path.unlink()
             assert len(list(store.query("SELECT * { ?s ?p ?o } ORDER BY ?s"))) == before
+
+    def test_a_cache_that_is_removed_is_made_again(self, lake: dict[str, Objects], cached: Path) -> None:
+        """Under a store that is open. A call that misses what it had says so, once."""
+        made(KG)
+
+        def removed(call: Callable[[], T]) -> T:
+            shutil.rmtree(cached, ignore_errors=True)
+            with suppress(StorageError):
+                return call()
+            return call()
+
+        with Store.open(KG) as reader, Store.open(KG) as writer:
+            for number in range(3):
+                for store in (reader, writer):
+                    assert store.query("ASK { ?s ?p ?o }").boolean
+                found = removed(lambda: list(reader.query("SELECT * { ?s ?p ?o }")))
+                assert {tuple(map(str, row)) for row in found} == content(KG)
+                removed(lambda: changed(writer, number))  # noqa: B023 called at once
+                reader.refresh()
+            assert all((folder / ".lease").exists() for folder in cached.glob("open/*"))
+        assert list(cached.glob("open/*")) == []
+        whole(KG)
 
     def test_folders_of_the_dead_go(self, lake: dict[str, Objects], cached: Path) -> None:
         made(KG)

@@ -55,9 +55,15 @@ class Bucket:
         return opened(self.path)
 
     @cached_property
-    def data(self) -> Path:
-        """See `Place`."""
+    def _data(self) -> Path:
         return self._cache.opened(self)
+
+    @property
+    def data(self) -> Path:
+        """See `Place`. Whoever tidies the cache may remove the folder of a store that is open."""
+        if not self._data.is_dir():
+            self._cache.make(self._data, self)
+        return self._data
 
     def at(self, name: str) -> str:
         """See `Place`."""
@@ -183,12 +189,16 @@ class Bucket:
 
     def keep_here(self, names: Collection[str]) -> None:
         """See `Place`. What is in the cache stays there."""
-        now, here = time.monotonic(), tuple(self._there) if "data" in vars(self) else ()
+        now, here = time.monotonic(), tuple(self._there) if "_data" in vars(self) else ()
         self._idle = {name: self._idle.get(name, now) for name in here if name not in names}
         for name in [name for name, since in self._idle.items() if now - since > IDLE]:
             (self.data / name).unlink(missing_ok=True)
             self._there.discard(name)
             self._uploaded.discard(name)
+
+    def gone(self, file: WrittenFile) -> bool:
+        """See `Place`."""
+        return file.path in self._there and not (self.data / file.path).exists()
 
     def again(self, file: WrittenFile) -> bool:
         """See `Place`."""
@@ -241,7 +251,7 @@ class Bucket:
                 self.remove(f"{DATA}/{name}")
         self._uploaded.difference_update(gone)
         self._there.difference_update(gone)
-        if "data" in vars(self):
+        if "_data" in vars(self):
             for path in self.data.iterdir():
                 if any(stem in path.name for stem in stems):
                     path.unlink(missing_ok=True)

@@ -52,11 +52,15 @@ class Cache:
     def opened(self, owner: object) -> Path:
         """A new folder for files of data, which is there as long as its owner."""
         self._tidy()
-        folder = self._open / uuid.uuid4().hex
-        (folder / DATA).mkdir(parents=True)
-        lease = leases.take(Folder(folder), _LEASE)
-        weakref.finalize(owner, _closed, folder, lease, os.getpid())
-        return folder / DATA
+        folder = self._open / uuid.uuid4().hex / DATA
+        self.make(folder, owner)
+        return folder
+
+    def make(self, data: Path, owner: object) -> None:
+        """Make such a folder, also again where somebody has removed it."""
+        data.mkdir(parents=True, exist_ok=True)
+        lease = leases.take(Folder(data.parent), _LEASE)
+        weakref.finalize(owner, _closed, data.parent, lease, os.getpid())
 
     def _tidy(self) -> None:
         """Remove the folders of processes that died."""

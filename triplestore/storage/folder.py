@@ -152,6 +152,10 @@ class Folder:
     def keep_here(self, names: Collection[str]) -> None:
         """See `Place`."""
 
+    def gone(self, file: WrittenFile) -> bool:
+        """See `Place`."""
+        return False
+
     def again(self, file: WrittenFile) -> bool:
         """See `Place`."""
         return False

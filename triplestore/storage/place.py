@@ -96,6 +96,9 @@ class Place(Protocol):
         """Of the files of data that `here` has brought, or that were delivered, keep these on this machine, and those
         that were needed not long ago."""
 
+    def gone(self, file: WrittenFile) -> bool:
+        """Whether the copy that `here` has brought is on this machine no more, which nobody here has let go."""
+
     def again(self, file: WrittenFile) -> bool:
         """Forget the copy that `here` has brought, which is not what was written; whether there was one."""
 

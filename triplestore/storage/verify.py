@@ -96,7 +96,7 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
 def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Container[WrittenFile] | None = None) -> bool:
     """Raise DamagedStoreError where a file that one of these versions names (of those `among` them, if given) is
     missing, of another size, or cannot be read; with `sums`, where it is another than was written. UsageError where
-    its version has been forgotten since it was read. Whether a copy on this machine was not, and was brought again.
+    its version has been forgotten since it was read. Whether a copy on this machine was not so, and was brought again.
     """
     named = dict[WrittenFile, tuple[str, Manifest]]()
     for manifest in manifests:
@@ -112,11 +112,11 @@ def examine(versions: Versions, *manifests: Manifest, sums: bool, among: Contain
 
 
 def look_for_damage(versions: Versions, *manifests: Manifest) -> None:
-    """After a failure: as `examine`, and StorageError where it was a copy on this machine that was damaged."""
+    """After a failure: as `examine`, and StorageError where it was a copy on this machine that was damaged, or gone."""
     if examine(versions, *manifests, sums=True):
         raise StorageError(
-            f"a copy of a file of {versions.path} in the cache on this machine was damaged; it has been brought again, "
-            "and nothing was committed: run it again"
+            f"a copy of a file of {versions.path} in the cache on this machine was damaged, or removed; it has been "
+            "brought again, and nothing was committed: run it again"
         )
 
 
@@ -171,7 +171,10 @@ def wrong(
             return f"has {size} bytes instead of {file.bytes}"
         try:
             if sums and file.sha256:
+                gone = not stored and place.gone(file)
                 if same(file):
+                    if gone and mended is not None:
+                        mended.append(file)
                     return ""
                 if stored or not place.again(file) or not same(file):
                     return CHANGED
