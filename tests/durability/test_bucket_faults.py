@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
+from errno import EDQUOT, EMFILE, ENOSPC, EROFS
 from pathlib import Path
 
 import pytest
 from obstore.exceptions import GenericError
 
-from tests.support.buckets import KG, Objects, at, changed, content, from_, made, read_only, whole
+from tests.support.buckets import KG, E, Objects, at, changed, content, from_, made, read_only, whole
 from tests.support.cli import done, run
 from triplestore import Store
+from triplestore.engine.disk import DISK
 from triplestore.model.errors import DamagedStoreError, PublishedError, StorageError
 from triplestore.storage import cache, leases
 from triplestore.storage.bucket import Bucket
@@ -163,6 +166,27 @@ class TestFaults:
         with Store.open(KG) as store:
             changed(store, 9)
         assert there.isdisjoint(name for kind, name in lake[KG].asked if kind == "put")
+        whole(KG)
+
+    @pytest.mark.parametrize("number", [ENOSPC, EDQUOT, EROFS, EMFILE])
+    def test_a_cache_that_is_full_is_no_damage(
+        self, lake: dict[str, Objects], cached: Path, number: int, tmp_path: Path
+    ) -> None:
+        """Nor one that nothing may be written into: for each command that brings files."""
+
+        def full(*given: object) -> None:
+            raise OSError(number, os.strerror(number), str(cached / "x"))
+
+        made(KG)
+        file = tmp_path / "x.nt"
+        file.write_text(f"<{E.x}> <{E.p}> <{E.y}> .\n")
+        shutil.rmtree(cached)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cache.Cache, "bring", full)
+            for command in (["update", "--add", file], ["query", "ASK { ?s ?p ?o }"], ["materialise"]):
+                outcome = run(command[0], KG, *command[1:])
+                assert outcome.code == (6 if number in DISK else 2), command
+                assert f"{cached}/x: {os.strerror(number)}" in outcome.err
         whole(KG)
 
     def test_a_query_of_a_damaged_cache(self, lake: dict[str, Objects], cached: Path) -> None:

@@ -32,8 +32,9 @@ DISK: Final = frozenset((ENOSPC, EDQUOT, EIO, EFBIG))
 REFUSED: Final = frozenset((EACCES, EPERM, EROFS, EMFILE, ENOTDIR, EISDIR, ENAMETOOLONG))
 """What the operating system refuses and the user can put right: permissions, paths, limits."""
 
-NO_DAMAGE: Final = frozenset((EACCES, EPERM, EMFILE, ENFILE, ENOMEM, ENAMETOOLONG))
-"""For want of what a file may not be read that is whole: of rights, of what the system has no more of."""
+NO_DAMAGE: Final = frozenset((EACCES, EPERM, EROFS, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, EFBIG, ENAMETOOLONG))
+"""For want of what a file may not be read that is whole: of rights, of what the system has no more of, of room for the
+copy of it that is read."""
 
 _NUMBERS: Final = {os.strerror(number).lower(): number for number in sorted(DISK | {EACCES, EPERM, EROFS, EMFILE})}
 _MESSAGE: Final = re.compile("|".join(map(re.escape, _NUMBERS)), re.IGNORECASE)
