@@ -18,6 +18,7 @@ from tests.support.cli import done, run
 from triplestore import Store
 from triplestore.engine.disk import DISK
 from triplestore.model.errors import DamagedStoreError, PublishedError, StorageError
+from triplestore.read.query import OFTEN
 from triplestore.storage import cache, leases
 from triplestore.storage.bucket import Bucket
 from triplestore.storage.making import MAKING
@@ -167,6 +168,20 @@ class TestFaults:
             changed(store, 9)
         assert there.isdisjoint(name for kind, name in lake[KG].asked if kind == "put")
         whole(KG)
+
+    def test_a_copy_that_says_something_else(self, lake: dict[str, Objects], cached: Path) -> None:
+        """It can be read. Once its tables are held in memory, for which it is brought again, nothing is left of it."""
+        with Store.create(KG, ["none"], engine="duckdb") as store:
+            store.update(add=[(E.subject, E.p, E.o)])
+        for path in cached.glob("files/*/*"):
+            data = path.read_bytes()
+            path.unlink()
+            path.write_bytes(data.replace(b"subject", b"SUBJECT"))
+        with Store.open(KG, engine="duckdb") as store:
+            found = [{str(row[0]) for row in store.query("SELECT ?s { ?s ?p ?o }")} for _ in range(OFTEN + 2)]
+            triples = {str(s) for s, _, _ in store.triples()}
+        assert found == [{str(E.SUBJECT)}] * OFTEN + [{str(E.subject)}] * 2
+        assert triples == {str(E.subject)}
 
     @pytest.mark.parametrize("number", [ENOSPC, EDQUOT, EROFS, EMFILE])
     def test_a_cache_that_is_full_is_no_damage(

@@ -41,3 +41,7 @@ class VersionCache:
         """Keep no value for these keys."""
         for key in keys:
             self._kept.pop(key, None)
+
+    def clear(self) -> None:
+        """Keep no value."""
+        self._kept.clear()

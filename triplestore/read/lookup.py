@@ -131,10 +131,10 @@ class _Part:
 
 
 class Lookups:
-    """The indexes of the version at hand; tokens of terms are kept from one version to the next."""
+    """The indexes of the version at hand, in its cache; tokens of terms are kept from one version to the next."""
 
-    def __init__(self) -> None:
-        self.cache = VersionCache()
+    def __init__(self, cache: VersionCache) -> None:
+        self.cache = cache
 
     def index(self, workspace: Workspace, what: str, pattern: Pattern) -> Index | None:
         """The index that finds "asserted" triples, or "all", of a pattern; None where a statement is to find them."""

@@ -102,11 +102,11 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     if not workspace.cache.has(KNOWN, manifest):
         session.asked = 0
     session.asked += 1
-    known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
     if session.asked > OFTEN and engine.resident and not workspace.in_place:
         workspace.tables(*QUERIED)
     if session.asked == VERY_OFTEN:
         workspace.indexed()
+    known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
     if known.linked is None:  # a job of its own is too much to ask on Spark
         known.linked = view.classes > 0 or not engine.resident or bool(engine.rows(expand.REFLEXIVE))
     union = manifest.default_graph == DefaultGraph.UNION

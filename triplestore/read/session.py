@@ -66,7 +66,7 @@ class Session:
         self.turns = Turns(versions.path) if in_memory else Turns(versions.path, self.examine)
         self.workspace = workspace or Workspace(engine, versions, manifest)
         self.asked = 0  # queries of the version at hand
-        self.lookups = Lookups() if workspace is None else None
+        self.lookups = Lookups(self.workspace.cache) if workspace is None else None
         self.retries = RETRIES
         self.reading = Reading(versions.place)
         if not in_memory:

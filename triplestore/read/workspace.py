@@ -94,7 +94,8 @@ class Workspace:
         if self.engine.resident and tables:
             named = (file for table in tables for file in self.manifest.files_of(table.name).read)
             read = {file for file in named if most is None or file.rows <= most}
-            examine(self.versions, self.manifest, sums=True, among=read)
+            if examine(self.versions, self.manifest, sums=True, among=read):
+                self.cache.clear()  # it may have been made of the copy that was damaged
 
     def indexed(self) -> None:
         """Make terms, and the facts of single resources, quick to find in the working tables. The indexes take some 30
