@@ -89,10 +89,10 @@ def _too_large(url: str, most: int) -> InputError:
 
 def _as_uri(iri: str) -> str:
     """An IRI as HTTP asks for it (RFC 3987, section 3.1). Raises InputError where its host is no name."""
-    if iri.isascii():
-        return iri
     try:
         parts = urlsplit(iri)
+        if iri.isascii():
+            return iri
         host = parts.netloc.encode("idna").decode()
     except ValueError as error:
         raise InputError(f"it cannot be fetched: {error}", iri) from error

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from pyoxigraph import NamedNode
 
@@ -19,7 +19,7 @@ from triplake.loaders.compression import COMPRESSIONS, compression, is_object
 from triplake.loaders.pipes import is_regular, remove, spooled, spooled_pipe
 from triplake.loaders.seeming import head, option, or_say, other_xml, seeming
 from triplestore.model.errors import FaultyFilesError, InputError, UsageError
-from triplestore.objects import is_remote, matching, normal
+from triplestore.objects import is_remote, matching, normal, split
 
 
 class Syntax(Enum):
@@ -211,7 +211,7 @@ def _local(path: str) -> str:
         return path
     if is_remote(path):
         return normal(path)
-    url = urlsplit(path)
+    url = split(path)
     if url.scheme.lower() != "file" or url.netloc not in ("", "localhost"):
         raise UsageError(
             f"{path}: what is read are local files, s3:, gs:, az: and hdfs:, and by load http: and https:; download it"

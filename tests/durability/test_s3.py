@@ -91,6 +91,7 @@ class TestS3:
             ("AWS_ENDPOINT_URL_S3", "", 2, "AWS_ENDPOINT_URL_S3 is '': give https://HOST:PORT"),
             ("AWS_ENDPOINT", "me:opensesame@localhost", 2, "AWS_ENDPOINT is 'localhost': give https://HOST:PORT"),
             ("AWS_ALLOW_HTTP", "perhaps", 2, "set AWS_ALLOW_HTTP=true"),
+            (objects.PATIENCE, "9" * 20, 2, "give a number of seconds"),
             (objects.PATIENCE, "x", 2, "TRIPLAKE_PATIENCE is 'x': give a number of seconds"),
             ("AWS_ALLOW_HTTP", "no", 2, "AWS_ENDPOINT_URL is an address without TLS, http://: set AWS_ALLOW_HTTP=true"),
             ("AWS_ENDPOINT_URL", "http://[bad", 6, "kg/triplake.json: obstore failed (request valid: InvalidUri"),
@@ -149,10 +150,15 @@ class TestS3:
             assert ("not read: " in outcome.err) == (subjects == "abcd")
             found = {line.split()[0] for line in done("export", kg).splitlines()}
             assert found == {f"<{s3}/in/d>" if name == "d" else f"<{E}{name}>" for name in subjects}
+        keys = boto3.resource("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"]).Bucket(s3.removeprefix("s3://"))
+        keys.put_object(Key="odd//x.nt")
         for given, code, message in (
             ("bad.nt", 3, f"{s3}/bad.nt:2:"),
             ("none.nt", 3, f"{s3}/none.nt: there is no such object or folder"),
             ("in/*.trig", 3, f"{s3}/in/*.trig: there is no such object"),
+            ("in//a.nt", 2, f"{s3}/in//a.nt has a part that is empty, . or .."),
+            ("./bad.nt", 2, f"{s3}/./bad.nt has a part that is empty, . or .."),
+            ("odd", 6, "rename it, or name files one by one"),
             ("in/notes.txt", 2, f"{s3}/in/notes.txt: its suffix tells no RDF syntax"),
         ):
             outcome = run("load", tmp_path / "none", f"{s3}/{given}")

@@ -9,7 +9,7 @@ from glob import has_magic
 from io import BufferedReader
 from itertools import takewhile
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from triplestore.model.errors import UsageError
 from triplestore.objects.protocol import BLOCK, Entry, Objects, Ranges
@@ -25,6 +25,7 @@ __all__ = [
     "normal",
     "of_hadoop",
     "opened",
+    "split",
 ]
 
 PATIENCE: Final = "TRIPLAKE_PATIENCE"
@@ -51,7 +52,7 @@ def is_remote(path: str) -> bool:
 
 def normal(url: str) -> str:
     """A URL of objects as it is written here. Raises UsageError for one with what is secret, or that names nothing."""
-    scheme, parts = url.partition("://")[0].lower(), urlsplit(url)
+    scheme, parts = url.partition("://")[0].lower(), split(url)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise UsageError(
             f"give {scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} without a user, a password or options: "
@@ -60,7 +61,17 @@ def normal(url: str) -> str:
     if not parts.netloc or (scheme == "az" and not parts.path.strip("/")):
         named = _NAMED.get(scheme, f"bucket: give {scheme}://BUCKET/PATH")
         raise UsageError(f"{url} names no {named}")
+    if not {"", ".", ".."}.isdisjoint(unquote(parts.path).rstrip("/").split("/")[1:]):
+        raise UsageError(f"{url} has a part that is empty, . or .., by which no object can be asked for: leave it out")
     return f"{_SCHEMES[scheme]}{url[len(scheme) :]}".rstrip("/")
+
+
+def split(url: str) -> SplitResult:
+    """The parts of a URL. Raises UsageError for what is none."""
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"{url} is no URL: {error}") from error
 
 
 def of_hadoop(url: str) -> str:
@@ -110,7 +121,7 @@ def as_file(url: str) -> BufferedReader:
 def opened(url: str) -> Objects:
     """The objects below a URL. Raises UsageError where a package is missing, or it stands for nothing."""
     text = os.environ.get(PATIENCE, "60")
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > 8:  # no timer waits for longer than years
         raise UsageError(f"{PATIENCE} is '{text}': give a number of seconds")
     url = normal(url)
     if url.startswith("hdfs:"):

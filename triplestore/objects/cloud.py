@@ -62,7 +62,14 @@ class CloudObjects:
             raise FileExistsError(EEXIST, os.strerror(EEXIST), shown) from error
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             raise PermissionError(EACCES, f"access is refused ({_reason(error)})", shown) from error
+        except ValueError as error:
+            raise UsageError(f"{shown} is no name of an object: {_reason(error)}") from error
         except (FileNotFoundError, exceptions.BaseError) as error:
+            if "parsing Path" in str(error) or "empty path segment" in str(error):
+                raise StorageError(
+                    f"{shown}: something in it has a name that cannot be asked for ({_reason(error)}): rename it, or "
+                    "name files one by one"
+                ) from error
             if any(code in str(error) for code in _NO_BUCKET):
                 raise StorageError(
                     f"{shown}: there is no such bucket ({_reason(error)}). See to its name and the address, or make it"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from triplestore.engine import WrittenFile
-from triplestore.engine.disk import naming
+from triplestore.engine.disk import DISK, naming
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.folder import Folder
@@ -51,9 +51,16 @@ class Cache:
 
     def opened(self, owner: object) -> Path:
         """A new folder for files of data, which is there as long as its owner."""
-        self._tidy()
         folder = self._open / uuid.uuid4().hex / DATA
-        self.make(folder, owner)
+        try:
+            self._tidy()
+            self.make(folder, owner)
+        except OSError as error:
+            if error.errno in DISK:
+                raise
+            raise UsageError(
+                f"the folder of the cache, {self.folder}, cannot be made ({error.strerror}): name another by {FOLDER}"
+            ) from error
         return folder
 
     def make(self, data: Path, owner: object) -> None:

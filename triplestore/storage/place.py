@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from io import RawIOBase
 from pathlib import Path
 from typing import Final, Protocol
+from urllib.parse import unquote
 
 from triplestore.engine import Files, WrittenFile
 from triplestore.objects import Entry
@@ -156,4 +157,6 @@ def within(path: Path | str, other: Path | str) -> bool:
     """Whether the store of a path, or a URL, is that of another, or in it."""
     if isinstance(path, Path) and isinstance(other, Path):
         return path.resolve().is_relative_to(other.resolve())
-    return f"{path}/".startswith(f"{other}/") if isinstance(path, str) and isinstance(other, str) else False
+    if not isinstance(path, str) or not isinstance(other, str):
+        return False
+    return f"{unquote(path)}/".startswith(f"{unquote(other)}/")

@@ -6,14 +6,16 @@ import os
 import re
 from errno import ENAMETOOLONG
 from typing import Final
-from urllib.parse import urlsplit
 
 from triplestore.model.errors import UsageError
-from triplestore.objects import is_remote, normal
+from triplestore.objects import is_remote, normal, split
 from triplestore.storage.folder import Folder
 from triplestore.storage.place import Place
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+_BEGINS: Final = re.compile(r"(s3a?|gs|az|hdfs|file):", re.IGNORECASE)
+"""As a URL of a store does."""
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
@@ -30,13 +32,15 @@ def place_of(path: str | os.PathLike[str]) -> Place:
         raise UsageError("the path of the store is empty: give a folder; . is the current one")
     found = _URL.match(text)
     if found is None:
+        if _BEGINS.match(text) and not os.path.exists(text):
+            raise UsageError(f"{text} is no URL, which has :// after its scheme, and there is no such folder")
         try:
             os.stat(path)
         except OSError as error:
             if error.errno == ENAMETOOLONG:
                 raise UsageError(f"{path}: {error.strerror}; give a shorter path of the store") from error
         return Folder(path)
-    scheme, parts = found[1].lower(), urlsplit(text)
+    scheme, parts = found[1].lower(), split(text)
     if scheme == "file":
         from urllib.request import url2pathname  # slow to import, and rarely needed
 
