@@ -205,5 +205,5 @@ def _reason(error: BaseException) -> str:
     code and the message count."""
     text = str(error)
     found = [re.search(f"<{name}>([^<]*)</{name}>", text) for name in ("Code", "Message")]
-    said = ": ".join((re.split(": <|\n", text, maxsplit=1)[0], *(part[1] for part in found if part)))
-    return re.sub(r"\?[^\s\"')]*|, max_retries: .*?(?= - )", "", said).strip().rstrip(".")
+    told = ": ".join((re.split(": <|\n", text, maxsplit=1)[0], *(part[1] for part in found if part)))
+    return re.sub(r"\?[^\s\"')]*|, max_retries: .*?(?= - )", "", told).strip().rstrip(".")
