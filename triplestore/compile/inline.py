@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
+from triplestore.model.errors import InputError
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.rule import (
     Aggregate,
@@ -33,6 +35,12 @@ from triplestore.model.rule import (
 Made = dict[str, Expression]
 """Variable that an expression makes -> the expression."""
 
+PARTS: Final = 10_000
+"""Parts of an expression with the BINDs that it reads in place: each of these stands there as often as it is read."""
+
+_LENIENT: Final = frozenset(("BOUND", "IF", "COALESCE", "&&", "||", "IN", "NOT IN"))
+"""Functions that may have a value where an argument has none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
@@ -43,8 +51,9 @@ class Inlined:
 
 
 def inline(rule: Rule) -> Inlined:
-    """Put the BINDs of a rule (without spans in them) and of its groups in place."""
-    body, made = _inlined(rule.body)
+    """Put the BINDs of a rule (without spans in them) and of its groups in place. Raises InputError where that makes an
+    expression of more than `PARTS`."""
+    body, made = _inlined(rule.body, rule)
     return Inlined(replace(rule, body=tuple(body)), made)
 
 
@@ -88,27 +97,61 @@ def bound_by(element: BodyElement) -> Iterable[Term]:
     return ()
 
 
-def _inlined(body: Iterable[BodyElement]) -> tuple[list[BodyElement], Made]:
+def _inlined(body: Iterable[BodyElement], rule: Rule) -> tuple[list[BodyElement], Made]:
     elements = list(body)
     bound = {t.name for e in elements for t in bound_by(e) if isinstance(t, Var)}
     bound |= {f"{t.stem}{i}" for e in elements for t in bound_by(e) if isinstance(t, Span) for i in (0, 1)}
     made: Made = {}
-    found: list[BodyElement] = []
+    found: list[BodyElement | None] = []
+    sizes: dict[str, int] = {}
+    checked: dict[str, int] = {}  # a variable that is made -> the place of the condition that it is
     for element in elements:
         if isinstance(element, Bind):
-            expression, name = substituted(element.expression, made), element.variable.name
+            name = element.variable.name
+            sizes[name] = _size(element.expression, sizes)
+            if sizes[name] > PARTS:
+                raise InputError(
+                    f"rule {rule.name}: the BIND of ?{name} has {sizes[name]:,} parts once the BINDs that it reads are "
+                    f"put in place, and {PARTS:,} are the most: read a value that is made less often",
+                    rule.source,
+                    rule.line,
+                )
+            for implied in checked.keys() & set(_needed(element.expression)):
+                found[checked.pop(implied)] = None
+            expression = substituted(element.expression, made)
             if name in bound:
                 found.append(_same_value(expression, name))
             else:
                 made[name] = expression
+                checked[name] = len(found)
                 found.append(Holds(Call("BOUND", (expression,))))
         else:
             found.append(element)
     expressive = bool(made) or any(isinstance(e, Holds) for e in found)
-    return [_placed(element, made, expressive) for element in found], made
+    return [_placed(element, made, expressive, rule) for element in found if element is not None], made
 
 
-def _placed(element: BodyElement, made: Made, expressive: bool) -> BodyElement:
+def _size(expression: Expression, sizes: Mapping[str, int]) -> int:
+    """The parts of an expression, with variables of so many."""
+    match expression:
+        case Variable(name):
+            return sizes.get(name, 1)
+        case Call(_, arguments):
+            return 1 + sum(_size(argument, sizes) for argument in arguments)
+    return 1
+
+
+def _needed(expression: Expression) -> Iterable[str]:
+    """The variables without a value of which an expression is an error."""
+    match expression:
+        case Variable(name):
+            yield name
+        case Call(name, arguments) if name not in _LENIENT:
+            for argument in arguments:
+                yield from _needed(argument)
+
+
+def _placed(element: BodyElement, made: Made, expressive: bool, rule: Rule) -> BodyElement:
     match element:
         case Holds(expression):
             return Holds(substituted(expression, made))
@@ -117,7 +160,7 @@ def _placed(element: BodyElement, made: Made, expressive: bool) -> BodyElement:
         case Not(body):
             return Not(tuple(_without(body, made, expressive)))
         case Aggregate(body, keys, results):
-            inner, own = _inlined(body)
+            inner, own = _inlined(body, rule)
             return Aggregate(
                 tuple(inner),  # type: ignore[arg-type]
                 keys,
