@@ -79,6 +79,10 @@ RULES = datalog.parse(
     @rule none-such     false :- [?x, a, :C0], NOT ([?w, owl:sameAs, ?w], FILTER(STRSTARTS(STR(?w), "http://e/b"))) .
     @rule must          false :- [?x, a, :C0], NOT [?x, :p0, ?y] .
     @rule too-many      false :- AGGREGATE([?x, :p2, ?y] ON ?x BIND COUNT(?y) AS ?n), FILTER(?n >= 2) .
+    @rule none          false :- NOT [:a, :p3, ?x] .
+    @rule count-pairs   false :- AGGREGATE([?x, :p0, ?y] ON BIND COUNT(?y) AS ?n BIND COUNT(*) AS ?m), FILTER(?n > 1) .
+    @rule count-other   false :-
+        [?x, :p2, ?w], AGGREGATE([?z, :p0, ?y] ON ?z BIND COUNT(?y) AS ?n), FILTER(?n >= 2 && ?z != ?x) .
     @rule long          false :- [?x, :n, ?v], FILTER(?v >= 3) .
     """,
     "custom",

@@ -10,16 +10,16 @@ from triplestore.proof.proof import ASSERTED, Proof
 
 def check(
     proof: Proof,
-    goal: Triple,
+    goal: Triple | None,
     asserted: set[Triple],
     rules: tuple[Rule, ...],
     congruent: bool,
     complete: oracle.World | None = None,
 ) -> None:
-    """The proof is one of the goal: each step puts equals for equals, which costs nothing, or is an instance of a rule
-    of that name. complete: the closure, in which NOT finds nothing and aggregates count."""
+    """The proof is one of the goal (None: of an inconsistency): each step puts equals for equals, which costs nothing,
+    or is an instance of a rule of that name. complete: the closure, in which NOT finds nothing and aggregates count."""
     assert proof.tokens == goal
-    if proof.by == "eq-ref":
+    if goal is not None and proof.by == "eq-ref":
         assert (congruent, goal[1], goal[0], proof.premises) == (True, SAME, goal[2], ())
         return
     given = {SAME, *(term for triple in asserted for term in triple)} if asserted else set()
@@ -31,12 +31,12 @@ def check(
             continue
         cost = step.depth - max((p.depth for p in step.premises), default=0)
         assert cost in (0, 1), step
-        assert step.tokens is not None
         if cost:
             world = oracle.World({p for p in premises if p is not None}, complete, congruent)
             named = [r for r in rules if r.name == step.by]
-            assert any(step.tokens in heads for r in named for heads, _ in world.matches(r)), step
+            assert any(step.tokens in (heads or [None]) for r in named for heads, _ in world.matches(r)), step
         else:
+            assert step.tokens is not None
             assert congruent
             check_equality(step.by, step.tokens, [p for p in premises if p is not None], given)
 

@@ -39,6 +39,9 @@ Known = str | int
 
 Triple = tuple[Known, Known, Known]
 
+Place = tuple[int, int, Rule, Atom | None]
+"""A head (None: false) of a rule: (number of the rule, number of the head, rule, head)."""
+
 UNKNOWN: Final = -1
 """The id of a constant that no term of the store is."""
 
@@ -118,9 +121,8 @@ class Backward:
             if start is not None:
                 yield from self._bodies(number, which, rule, head, fact, start)
 
-    def evaluated(self, fact: Fact) -> Iterator[tuple[int, int, Rule, Atom]]:
-        """The rules with NOT, AGGREGATE or expressions whose head can be the fact, for `instance`: (number of the rule,
-        number of the head, rule, head)."""
+    def evaluated(self, fact: Fact) -> Iterator[Place]:
+        """The rules with NOT, AGGREGATE or expressions whose head can be the fact."""
         for number, rule in enumerate(self._rules):
             for which, head in enumerate(rule.heads if not rule.monotone else ()):
                 if matched(head, fact, self._constants, {}) is not None:
@@ -128,33 +130,43 @@ class Backward:
 
     def instance(
         self,
-        rule_head: tuple[int, int, Rule, Atom],
-        fact: Fact,
+        place: Place,
+        fact: Fact | None,
         atoms: Sequence[Fact],
-        own: Fact,
+        own: Fact | None,
         seen: Mapping[str, int],
+        grouped: Mapping[str, int],
     ) -> Iterator[BodyMatch]:
         """One instance of such a rule, by what its head and its atoms are (none of them where there are spans). own:
-        the head as the rule made it, in the dictionary's ids; seen: see `Body`."""
-        number, which, rule, head = rule_head
-        start = matched(head, fact, self._constants, {})
+        the head as the rule made it, in the dictionary's ids; seen: see `Body`; grouped: the keys and results of its
+        aggregates, which `made` has too."""
+        number, which, rule, head = place
+        known = {name: self._normal(i) for name, i in grouped.items()}
+        start = known if head is None or fact is None else matched(head, fact, self._constants, known)
         for atom, found in zip((e for e in rule.body if isinstance(e, Atom)), atoms, strict=False):
             start = matched(atom, found, self._constants, start) if start is not None else None
         if start is None:
             return
         for match in self._bodies(number, which, rule, head, fact, start):
             bound = {term for atom in match.body.atoms for term in atom}
-            terms = match.body.head or ()
-            made = {t: i for t, i in zip(terms, own, strict=True) if isinstance(t, str) and t not in bound}
-            s, p, o = (made.get(t, t) if isinstance(t, str) else t for t in terms)
-            yield replace(
-                match, body=replace(match.body, head=(s, p, o), made=tuple(made.items()), seen=tuple(seen.items()))
-            )
+            made = {name: i for name, i in grouped.items() if name not in bound}
+            top = match.body.head
+            if top is not None and own is not None:
+                made |= {t: i for t, i in zip(top, own, strict=True) if isinstance(t, str) and t not in bound}
+                s, p, o = (made.get(t, t) if isinstance(t, str) else t for t in top)
+                top = s, p, o
+            yield replace(match, body=replace(match.body, head=top, made=tuple(made.items()), seen=tuple(seen.items())))
+
+    def constraints(self, name: str) -> Iterator[Place]:
+        """The rules of that name with NOT, AGGREGATE or expressions whose head is false."""
+        for number, rule in enumerate(self._rules):
+            if rule.name == name and not rule.heads and not rule.monotone:
+                yield number, -1, rule, None
 
     def violating(self, name: str, facts: Sequence[Fact]) -> Iterator[BodyMatch]:
-        """The ways in which facts at fault, in the order of the rule's atoms, violate the rules of that name."""
+        """The ways in which facts at fault, in the order of the rule's atoms, violate the plain joins of that name."""
         for number, rule in enumerate(self._rules):
-            if rule.name != name or rule.heads:
+            if rule.name != name or rule.heads or not rule.monotone:
                 continue
             start: Binding = {}
             plain = [e for e in rule.body if isinstance(e, Atom)]

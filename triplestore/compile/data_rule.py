@@ -345,6 +345,8 @@ class DataRule:
                     if _is_literal(term):
                         matched[len(slots.sources)] = spelling(atom)
                     columns.append(slots.of(term))
+        if self._evidence:
+            columns += [slots.of(now(t)) for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)]
         shape, holes = canonical(body, conditions, columns)
         asked_now = frozenset(number for number, hole in enumerate(holes) if hole < asked)
         matched_now = {number: matched[hole] for number, hole in enumerate(holes) if hole in matched}

@@ -36,7 +36,7 @@ class Options:
 
     large: nodes of schema atoms, by the vocabulary's own ids, whose facts are too many to be matched in memory. names:
     constants that equal owl:sameAs. evidence: the output of a rule is its head and then the triples of its atoms, with
-    the members that expressions saw as tokens.
+    the members that expressions saw as tokens, and the keys and results of its aggregates.
     """
 
     equality: Equality

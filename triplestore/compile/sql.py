@@ -34,16 +34,16 @@ def select(
     terms: Terms | None = None,
     occurring: str = "occurs",
 ) -> str:
-    """The matches of a shape: one row per match, columns named by `head` (None of it is DISTINCT).
+    """The matches of a shape: one row per match, columns named by `head` (None of it is DISTINCT); column `one` of a
+    shape without output.
 
     scans: for each body element the table or subquery that it reads: columns s, p, o for a pattern, `term` for an
     `Occurs`, c0, c1 ... for a `Grouped`. Columns that expressions make (`Made`) are tokens. `terms` may be None for a
     shape without expressions. Negated groups read `fact`, and `occurring` for the terms that occur.
     """
     joined = joined_by(shape, scans, instances, terms, occurring)
-    return joined.select(
-        [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, head, strict=True)]
-    )
+    columns = [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, head, strict=True)]
+    return joined.select(columns or ["1 AS one"])
 
 
 def select_expiring(shape: Shape, scans: Sequence[str], instances: Instances, never: int) -> str:

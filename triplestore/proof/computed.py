@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from triplestore.compile.inline import bound_by
 from triplestore.compile.plan import Grouped, Made, Occurs, Row, Shape
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
@@ -70,12 +71,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One row of a rule: the triples of its atoms (none where they have spans), the head as it was made, and the terms
-    that expressions saw of variables."""
+    """One row of a rule: the head as it was made (None: false), the triples of its atoms (none where they have spans),
+    the terms that expressions saw of variables, and the keys and results of its aggregates."""
 
+    head: Fact | None
     atoms: tuple[Fact, ...]
-    head: Fact
     seen: Mapping[str, int]
+    grouped: Mapping[str, int]
 
 
 class Computed:
@@ -94,13 +96,14 @@ class Computed:
         self._scratch = Scratch(self.engine)
         self._aggregates = Aggregates(self.engine, self.engine.scratch(), self._equality, self._terms, known)
 
-    def deriving(self, rule: Rule, head: Atom, alike: Sequence[Sequence[int]], most: int) -> Iterator[Found]:
-        """The rows of a rule whose head is a fact: all of them, if they are less than `most`. alike: for each place of
-        the fact the ids that it may have."""
-        one = replace(rule, heads=(head,))
+    def deriving(self, rule: Rule, head: Atom | None, alike: Sequence[Sequence[int]], most: int) -> Iterator[Found]:
+        """The rows of a rule whose head is a fact, or (no head) whose atoms are facts at fault: all, if they are less
+        than `most`. alike: for each place of the facts the ids that it may have."""
+        one = replace(rule, heads=() if head is None else (head,))
         program = Specialiser([one], self._equality, evidence=True).program(self._schema, self._constants)
-        for shape, rows in program.instances.items():
-            yield from self._found(rule, shape, list(rows), alike, most)
+        constraints = ((shape, rows) for (_, shape), rows in program.constraints.items())
+        for shape, rows in (*program.instances.items(), *constraints):
+            yield from self._found(one, shape, list(rows), alike, most)
 
     def members(self, group: Aggregate, values: Mapping[str, int]) -> list[Fact]:
         """The facts that the atoms of an aggregate match, the keys being `values`."""
@@ -116,11 +119,14 @@ class Computed:
             names = [f"e{i}" for i in range(len(shape.output))]
             given = instances(self._scratch, list(rows))
             terms = Terms(self.engine.dialect, {**self._own, **constants})
-            sql = select(shape, ["fact"] * len(shape.body), given, names, terms, _OCCURRING)
+            scans = [_OCCURRING if isinstance(e, Occurs) else "fact" for e in shape.body]
+            sql = select(shape, scans, given, names, terms, _OCCURRING)
             for row in self.engine.rows(
                 f"SELECT DISTINCT {', '.join(names)} FROM ({sql}) m ORDER BY {', '.join(names)}"
             ):
-                found.update(dict.fromkeys(_triples(row)))
+                triples = _triples(row)
+                if self._equality == Equality.OFF or all(p != SAME_AS for _, p, _ in triples):  # which count nothing
+                    found.update(dict.fromkeys(triples))
         return list(found)
 
     def _found(
@@ -133,6 +139,10 @@ class Computed:
             else f"{name} IN ({', '.join(map(str, ids))})"
             for name, column, ids in zip(names, shape.output, alike, strict=False)
         ]
+        grouped = [t for e in rule.body if isinstance(e, Aggregate) for t in bound_by(e)]
+        first, last = 3 * len(rule.heads), len(names) - len(grouped)  # the columns of the atoms
+        if not rule.heads and last != len(alike):
+            return  # of another rule of that name, or of lists of another length
         atoms = [e for e in rule.body if isinstance(e, Atom)]
         spans = any(isinstance(t, Span | SpanEnd) for atom in atoms for t in atom.terms)
         terms = [] if spans else [t for atom in atoms for t in atom.terms]
@@ -143,16 +153,23 @@ class Computed:
                 for i, e in enumerate(shape.body)
             ]
             sql = select(shape, scans, instances(self._scratch, some), names, self._terms, _OCCURRING)
-            listed = ", ".join(names)
+            listed = ", ".join(names) or "one"
             found = self.engine.rows(
-                f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres)} ORDER BY {listed} LIMIT {most}"
+                f"SELECT DISTINCT {listed} FROM ({sql}) m WHERE {' AND '.join(wheres) or 'TRUE'} "
+                f"ORDER BY {listed} LIMIT {most}"
             )
             self._scratch.clear()
             ids = encoding.lookup(self.engine, {str(row[place]) for row in found for place in made})
             for row in found:
-                own = [ids[str(value)] if place in made else int(value) for place, value in enumerate(row)]
-                seen = {t.name: own[place] for place, t in enumerate(terms, 3) if place in made and isinstance(t, Var)}
-                yield Found(_triples(own[3:]) if terms else (), (own[0], own[1], own[2]), seen)
+                own = [
+                    ids[str(value)] if place in made else int(value) for place, value in enumerate(row[: len(names)])
+                ]
+                yield Found(
+                    (own[0], own[1], own[2]) if rule.heads else None,
+                    _triples(own[first:last]) if terms else (),
+                    {t.name: own[n] for n, t in enumerate(terms, first) if n in made and isinstance(t, Var)},
+                    {t.name: i for t, i in zip(grouped, own[last:], strict=True) if isinstance(t, Var)},
+                )
 
     def _tokens(self, ids: Sequence[int]) -> list[str]:
         """The tokens of ids; with literals by value, all those of their values."""

@@ -75,7 +75,7 @@ def explain_violation(source: Source, rule: str, facts: Sequence[int]) -> Proof:
     """A proof of smallest depth of an inconsistency: a row of the table of violations."""
     region = Slice(source)
     triples = [(facts[i], facts[i + 1], facts[i + 2]) for i in range(0, len(facts), 3)]
-    region.meet(triples[0])
+    region.meet(facts)
     if is_clash(rule, facts) and region.normal(facts[0]) != region.normal(facts[2]):
         pairs = apart(region, facts[0], facts[2])
         return written(source, [step(None, rule, tuple(prove_apart(region, pair) for pair in pairs), 1)])[0]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
-from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Triple
+from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Place, Triple
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
 from triplestore.compile.schema import Fact, SchemaFacts, Vocabulary
 from triplestore.compile.sql import select
@@ -177,15 +178,23 @@ class Slice:
             self.entries[fact].computed = True
             alike = [self.classes.get(term, [term]) for term in fact]
             for place in self.backward.evaluated(fact):
-                rows = list(self._computed.deriving(*place[2:], alike, self._sample))
-                self.entries[fact].computed &= len(rows) < self._sample
-                for found in rows:
-                    self.meet(term for triple in found.atoms for term in triple)
-                    atoms = [self.normal_fact(triple) for triple in found.atoms]
-                    self._request(fact, self.backward.instance(place, fact, atoms, found.head, found.seen), wanted)
+                rows = self._evaluate(fact, place, alike, self._sample, wanted)
+                self.entries[fact].computed &= rows < self._sample
         self._run(wanted)
         self.settle()
         return not all(self.entries[fact].computed for fact in left)
+
+    def _evaluate(
+        self, fact: Fact | None, place: Place, alike: Sequence[Sequence[int]], most: int, wanted: Wanted
+    ) -> int:
+        """Request the instances of such a rule that `Computed.deriving` finds; how many."""
+        rows = list(self._computed.deriving(*place[2:], alike, most))
+        for found in rows:
+            self.meet(chain(*found.atoms, found.grouped.values()))
+            atoms = [self.normal_fact(triple) for triple in found.atoms]
+            made = found.head, found.seen, found.grouped
+            self._request(fact, self.backward.instance(place, fact, atoms, *made), wanted)
+        return len(rows)
 
     @cached_property
     def _computed(self) -> Computed:
@@ -207,10 +216,13 @@ class Slice:
         return replace(match, body=replace(match.body, atoms=atoms))
 
     def violation(self, rule: str, facts: Sequence[Fact]) -> None:
-        """Add the instances by which facts at fault violate a rule."""
+        """Add the instances by which facts at fault violate a rule; one of each rule that is no plain join."""
         wanted: Wanted = {}
-        self.meet(t for fact in facts for t in fact)
-        self._request(None, self.backward.violating(rule, facts), wanted)
+        named = list(map(self.normal_fact, facts))
+        self._request(None, self.backward.violating(rule, named), wanted)
+        alike = [self.classes.get(term, [term]) for fact in named for term in fact]
+        for place in self.backward.constraints(rule):
+            self._evaluate(None, place, alike, 1, wanted)
         self._run(wanted)
         self.settle()
 

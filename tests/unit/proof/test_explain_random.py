@@ -18,9 +18,11 @@ from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
+from triplestore.materialise.same_as import is_clash
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, constants_of
-from triplestore.proof.explain import explain
+from triplestore.proof.computed import Source
+from triplestore.proof.explain import explain, explain_violation
 from triplestore.proof.source import source
 
 
@@ -58,11 +60,21 @@ def explained(engine: Engine, triples: list[Triple], rules: tuple[Rule, ...], eq
         check(proof, goal, set(triples), rules, equality != "off")
         if goal not in triples and not (goal[1] == SAME and goal[0] == goal[2]):  # eq-ref needs nothing
             assert proof.depth == depths[goal], goal
+    check_violations(read, triples, rules, most)
     for absent in [
         ("<http://e/a>", "<http://e/p0>", "<http://e/never>"),
         ("<http://e/a>", "<http://e/p0>", "<http://e/C0>"),
     ]:
         assert (explain(read, absent) is not None) == (absent in closed)
+
+
+def check_violations(
+    read: Source, triples: list[Triple], rules: tuple[Rule, ...], most: int, complete: oracle.World | None = None
+) -> None:
+    """Inconsistencies by rules: every step of their proofs is an instance of its rule."""
+    for rule, row in read.engine.rows("SELECT rule, facts FROM violation ORDER BY rule, facts")[:most]:
+        if not is_clash(rule, row):
+            check(explain_violation(read, rule, row), None, set(triples), rules, read.same_as is not None, complete)
 
 
 def explained_in_full(
@@ -83,6 +95,7 @@ def explained_in_full(
         proof = explain(read, goal)
         assert proof is not None, goal
         check(proof, goal, set(triples), rules, congruent, world)
+    check_violations(read, triples, rules, most, world)
 
 
 @pytest.mark.parametrize("equality", MODES)
@@ -93,7 +106,7 @@ def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...
     explained(embedded, triples, rules_of(program), equality)
 
 
-@pytest.mark.parametrize("name", ["not-other", "count-twice", "either", "two-texts", "no-next"])
+@pytest.mark.parametrize("name", ["not-other", "count-twice", "either", "two-texts", "no-next", "none", "too-many"])
 def test_proofs_by_a_rule_that_is_no_plain_join(embedded: Engine, name: str) -> None:
     explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), "rewrite", 8)
 
