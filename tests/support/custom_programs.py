@@ -59,6 +59,11 @@ RULES = datalog.parse(
     @rule two-texts     [?x, a, :F2] :- [?x, owl:sameAs, ?y], [?x, a, :C0], FILTER(?x != ?y && STR(?y) > STR(?x)) .
     @rule successor     [?x, :b0, ?w] :- [?x, :n, ?v], BIND(?v + 1 AS ?w) .
     @rule counting      [?x, :n, ?w] :- [?x, :n, ?v], [?x, a, :C0], FILTER(?v < 4), BIND(?v + 1 AS ?w) .
+    @rule one           [?x, :v, 1] :- [?x, :p0, ?y] .
+    @rule one-decimal   [?x, :v, 1.0] :- [?x, :p1, ?y] .
+    @rule one-other     [?x, :v, "01"^^xsd:integer], [?x, :w, 1] :- [?x, :p0, ?y], NOT [?x, a, :C0] .
+    @rule is-one        [?x, a, :One], [?x, :w, 1.0] :- [?x, :v, 1] .
+    @rule copied        [?x, :v, ?v] :- [?y, :v, ?v], [?y, :p1, ?x] .
     @rule made          [?x, :b1, ?z] :- [?x, :p1, ?y], BIND(IRI(CONCAT(STR(?x), "-made")) AS ?z) .
     @rule remade        [?z, owl:sameAs, ?x] :- [?x, :p2, ?y], BIND(IRI(CONCAT("http://e/", "a")) AS ?z) .
     @rule class-name    [?c, :b2, ?z] :- [?c, rdfs:subClassOf, ?d], [?x, :p3, ?y], BIND(STR(?c) AS ?z) .
@@ -108,8 +113,11 @@ REFUSED = "|".join(
     )
 )
 """What is said of rules whose negation cannot be decided."""
-numbers = st.tuples(
-    st.sampled_from(THINGS), st.just(ex("n")), st.sampled_from([f'"{i}"^^<{XSD}integer>' for i in range(5)])
+ONES = [f'"1"^^<{XSD}decimal>', f'"1.0"^^<{XSD}decimal>', f'"01"^^<{XSD}integer>']
+"""Which one rule or another writes, too, or may make."""
+numbers = st.one_of(
+    st.tuples(st.sampled_from(THINGS), st.just(ex("n")), st.sampled_from([f'"{i}"^^<{XSD}integer>' for i in range(5)])),
+    st.tuples(st.sampled_from(THINGS), st.just(ex("v")), st.sampled_from(ONES)),
 )
 
 
@@ -122,6 +130,7 @@ def materialised(
     encoding.terms_view(engine)
     engine.load("raw", pa.table({c: pa.array([t[i] for t in triples], pa.string()) for i, c in enumerate("spo")}))
     tokens = {token for rule in rules for token in constants_of(rule)}
+    tokens |= encoding.computed_forms(tokens)
     _, counters = encoding.encode(engine, "raw", Counters(), tokens - BUILTIN_IDS.keys())
     encoding.terms_view(engine)
     engine.create("asserted", "SELECT s, p, o FROM encoded")

@@ -106,6 +106,7 @@ class Backward:
         self._rules = tuple(rules)
         self._schema, self._own, self._normal, self._congruent = schema, constants, normal, congruent
         self._constants = constants.under(normal)
+        self._written = Constants(self._constants)  # a head has a number as it is written, a body all of its value
         self._heads: dict[int | None, list[tuple[int, int, Rule, Atom]]] = defaultdict(list)  # by predicate, None: any
         for number, rule in enumerate(self._rules):
             for which, head in enumerate(rule.heads if rule.monotone else ()):
@@ -117,7 +118,7 @@ class Backward:
         """The ways to derive a fact of the normalised closure (an equality of a class c is written c sameAs c)."""
         found = [*self._heads.get(fact[1], ()), *self._heads.get(None, ())]
         for number, which, rule, head in sorted(found, key=lambda x: x[:2]):
-            start = matched(head, fact, self._constants, {})
+            start = matched(head, fact, self._written, {})
             if start is not None:
                 yield from self._bodies(number, which, rule, head, fact, start)
 
@@ -125,7 +126,7 @@ class Backward:
         """The rules with NOT, AGGREGATE or expressions whose head can be the fact."""
         for number, rule in enumerate(self._rules):
             for which, head in enumerate(rule.heads if not rule.monotone else ()):
-                if matched(head, fact, self._constants, {}) is not None:
+                if matched(head, fact, self._written, {}) is not None:
                     yield number, which, rule, head
 
     def instance(
@@ -142,7 +143,7 @@ class Backward:
         aggregates, which `made` has too."""
         number, which, rule, head = place
         known = {name: self._normal(i) for name, i in grouped.items()}
-        start = known if head is None or fact is None else matched(head, fact, self._constants, known)
+        start = known if head is None or fact is None else matched(head, fact, self._written, known)
         for atom, found in zip((e for e in rule.body if isinstance(e, Atom)), atoms, strict=False):
             start = matched(atom, found, self._constants, start) if start is not None else None
         if start is None:
@@ -191,7 +192,7 @@ class Backward:
                 plain = _unroll(rule, length)
                 heads = list(unroll_atom(head, length)) if head is not None else [None]
             for one in heads:
-                bound = binding if one is None or fact is None else matched(one, fact, self._constants, binding)
+                bound = binding if one is None or fact is None else matched(one, fact, self._written, binding)
                 if bound is not None:
                     yield from self._instances(rule, plain, one, bound)
 
@@ -317,13 +318,15 @@ class Backward:
         return terms in self._schema.facts
 
     def _ids(self, term: Term) -> list[Known]:
+        """What an atom of a body asks for: a number in each spelling that the store has."""
         if isinstance(term, Var):
             return [term.name]
         assert isinstance(term, str), term
         return list(self._own.all(term))
 
     def _id(self, term: Term) -> Known:
-        return next(iter(self._ids(term)), UNKNOWN)
+        """A term as it is written."""
+        return term.name if isinstance(term, Var) else self._own.get(str(term), UNKNOWN)
 
     def _item(self, element: MemberOf, binding: Binding) -> int:
         """The member that a match has found."""

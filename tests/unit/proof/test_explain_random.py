@@ -106,9 +106,11 @@ def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...
     explained(embedded, triples, rules_of(program), equality)
 
 
-@pytest.mark.parametrize("name", ["not-other", "count-twice", "either", "two-texts", "no-next", "none", "too-many"])
+@pytest.mark.parametrize(
+    "name", ["not-other", "count-twice", "either", "two-texts", "no-next", "none", "too-many", "one"]
+)
 def test_proofs_by_a_rule_that_is_no_plain_join(embedded: Engine, name: str) -> None:
-    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), "rewrite", 8)
+    explained_in_full(embedded, custom_programs.EXAMPLE, tuple(custom_programs.BY_NAME[name]), "rewrite", 12)
 
 
 @pytest.mark.long
