@@ -64,6 +64,7 @@ RULES = datalog.parse(
     @rule one-other     [?x, :v, "01"^^xsd:integer], [?x, :w, 1] :- [?x, :p0, ?y], NOT [?x, a, :C0] .
     @rule is-one        [?x, a, :One], [?x, :w, 1.0] :- [?x, :v, 1] .
     @rule copied        [?x, :v, ?v] :- [?y, :v, ?v], [?y, :p1, ?x] .
+    @rule equal-to-one  [?x, :w, ?v] :- [1, owl:sameAs, ?v], [?x, :p0, ?y] .
     @rule made          [?x, :b1, ?z] :- [?x, :p1, ?y], BIND(IRI(CONCAT(STR(?x), "-made")) AS ?z) .
     @rule remade        [?z, owl:sameAs, ?x] :- [?x, :p2, ?y], BIND(IRI(CONCAT("http://e/", "a")) AS ?z) .
     @rule class-name    [?c, :b2, ?z] :- [?c, rdfs:subClassOf, ?d], [?x, :p3, ?y], BIND(STR(?c) AS ?z) .

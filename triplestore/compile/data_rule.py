@@ -266,8 +266,11 @@ class DataRule:
         if pair is not None:
             pair = pair.under(now)
             mentioned |= {member.item for member in pair.members}
+        ends = ((now(atom.s), now(atom.o)) for atom in reflexive)
         occurring = dict.fromkeys(
-            s for s in (now(atom.s) for atom in reflexive) if s not in mentioned and (is_free(s) or isinstance(s, str))
+            term
+            for term in (o if _is_literal(s) and is_free(o) else s for s, o in ends)
+            if term not in mentioned and (is_free(term) or isinstance(term, str))
         )
         derived = None if head is None else tuple(map(now, head.terms))
         if derived is not None:
