@@ -7,7 +7,7 @@ head each is an instance. What an aggregate was made of are premises too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,7 @@ from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import Terms, select
 from triplestore.dictionary import encoding
+from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Engine
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.aggregates import Aggregates
@@ -159,7 +160,7 @@ class Computed:
                 f"ORDER BY {listed} LIMIT {most}"
             )
             self._scratch.clear()
-            ids = encoding.lookup(self.engine, {str(row[place]) for row in found for place in made})
+            ids = self._ids({str(row[place]) for row in found for place in made})
             for row in found:
                 own = [
                     ids[str(value)] if place in made else int(value) for place, value in enumerate(row[: len(names)])
@@ -170,6 +171,11 @@ class Computed:
                     {t.name: own[n] for n, t in enumerate(terms, first) if n in made and isinstance(t, Var)},
                     {t.name: i for t, i in zip(grouped, own[last:], strict=True) if isinstance(t, Var)},
                 )
+
+    def _ids(self, tokens: Collection[str]) -> dict[str, int]:
+        """The ids of tokens; with literals by value, those that stand for their values."""
+        literals = [token for token in tokens if token[0] == '"'] if self._by_value else []
+        return {**encoding.lookup(self.engine, tokens), **equal_to(self.engine, literals)}
 
     def _tokens(self, ids: Sequence[int]) -> list[str]:
         """The tokens of ids; with literals by value, all those of their values."""

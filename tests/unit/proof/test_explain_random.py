@@ -4,16 +4,22 @@ the round in which a naive evaluation first has the fact."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support import custom_programs, oracle
+from tests.support import custom_programs, literal_programs, oracle
 from tests.support.closure import MODES, PHASES, materialised
+from tests.support.datatypes import closure
 from tests.support.proofs import check
 from tests.support.random_programs import SAME, Triple, facts, programs, rules_for, rules_of
+from tests.support.seeds import seeds
+from tests.support.stores import as_terms
 from triplake import rulesets
+from triplestore import Store
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
@@ -23,6 +29,7 @@ from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, constants_of
 from triplestore.proof.computed import Source
 from triplestore.proof.explain import explain, explain_violation
+from triplestore.proof.proof import ASSERTED
 from triplestore.proof.source import source
 
 
@@ -104,6 +111,34 @@ def explained_in_full(
 @pytest.mark.sampled(each=2)
 def test_proofs(embedded: Engine, triples: list[Triple], program: tuple[str, ...], equality: str) -> None:
     explained(embedded, triples, rules_of(program), equality)
+
+
+COMPUTED = """PREFIX : <http://e/>
+@rule next [?x, :n, ?w] :- [?x, :p0, ?v], BIND(?v + 1 AS ?w) .
+@rule none [?x, :p1, ?w] :- [?x, :p2, ?v], BIND(?v * 1.0 AS ?w) .
+@rule text [?x, :p2, ?w] :- [?x, :p1, ?v], BIND(STR(?v) AS ?w) .
+@rule sum  [?x, :n, ?w] :- AGGREGATE([?x, :q, ?v] ON ?x BIND SUM(?v) AS ?w) .
+@rule one  [?x, :n, 1.0] :- [?x, :p0, 1] .
+@rule many false :- AGGREGATE([?x, :p0, ?y] ON ?x BIND COUNT(?y) AS ?n), FILTER(?n > 1) .
+"""
+
+
+@pytest.mark.parametrize("equality", MODES)
+@pytest.mark.parametrize("seed", seeds(range(12), 2))
+def test_proofs_of_values_that_rules_compute(tmp_path: Path, seed: int, equality: str) -> None:
+    """Literals stand for values: what a rule makes, the store may know in another form."""
+    asserted = literal_programs.random_facts(Random(seed), literal_programs.VALUES)
+    (tmp_path / "own.dlog").write_text(COMPUTED)
+    with Store.create(tmp_path / "kg", ["owl2rl", str(tmp_path / "own.dlog")], equality, engine="duckdb") as store:
+        store.update(add=as_terms(asserted))
+        given = closure(store, "asserted")
+        for goal in sorted(closure(store) - given):
+            proof = store.explain(as_terms([goal])[0])
+            assert proof is not None, goal
+            assert proof.tokens == goal
+            assert {step.tokens for step in proof.steps() if step.by == ASSERTED} <= given
+        for violation in store.violated():
+            assert store.explain_violation(violation).by == violation
 
 
 @pytest.mark.parametrize(
