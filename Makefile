@@ -62,7 +62,7 @@ $(READY): pyproject.toml setup.py $(wildcard triplestore/server/web/bundle/*.js*
 	@echo "Setting up $(VENV) (Spark alone is 490 MB: some minutes, this once) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,dev,bench,server]'
-	@$(BIN)/python -m compileall -q triplestore loaders sparql  # pip does, for what is not installed with -e
+	@$(BIN)/python -m compileall -q triplestore triplake loaders rulesets sparql  # pip does, for what is not installed with -e
 	@test -f triplestore/server/web/static/vendor.js \
 		|| echo "npm is missing or out of reach: the web page gets a plain editor, and draws no graphs."
 	@$(BIN)/python -c 'from triplestore.engine.spark.java import java_home; java_home()' 2>/dev/null \

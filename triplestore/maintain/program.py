@@ -160,9 +160,8 @@ def specialise(
     held = frozenset({*others, *program.facts})
     strata = recursion(program.instances) if counting else None
     rules = Rules(layout, program.instances, strata)
-    found = Specialised(frozenset(closed.facts), held, program, constants, rules, strata)
-    found.closed = frozenset(closed.closed)
-    return found
+    lists = frozenset(closed.closed)
+    return Specialised(frozenset(closed.facts), held, program, constants, rules, strata, closed=lists)
 
 
 def without_occurring(program: Program) -> Program:
