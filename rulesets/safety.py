@@ -23,6 +23,8 @@ from triplestore.model.rule import (
     SpanEnd,
     Term,
     Var,
+    compares,
+    positions_of,
 )
 from triplestore.model.terms import OWL
 
@@ -36,7 +38,7 @@ def normal(rule: Rule) -> Rule:
     everything = (*rule.heads, *_all(rule.body))
     stems = {term.stem for element in everything for term in terms_of(element) if isinstance(term, Span)}
     ends: dict[object, SpanEnd] = {Var(stem + "n"): SpanEnd(stem) for stem in stems}
-    positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
+    positions = positions_of(rule.body)
 
     def replaced(element: _E) -> _E:
         if isinstance(element, Not):
@@ -59,7 +61,7 @@ def normal(rule: Rule) -> Rule:
         return replaced(element)
 
     def all_read(body: Sequence[BodyElement]) -> tuple[BodyElement, ...]:
-        tied = _tied([e for e in body if not isinstance(e, Filter) or positions.isdisjoint((e.left, e.right))])
+        tied = _tied([e for e in body if not compares(e, positions)])
         return tuple(read(element, tied) for element in body)
 
     return replace(rule, heads=tuple(map(replaced, rule.heads)), body=all_read(rule.body))
@@ -114,7 +116,7 @@ def _lists_fault(rule: Rule) -> str:
 
 
 def _positions_fault(rule: Rule) -> str:
-    positions = {e.position for e in rule.body if isinstance(e, MemberOf) and e.position is not None}
+    positions = positions_of(rule.body)
     others = [t for e in (*rule.heads, *_all(rule.body)) if not isinstance(e, Filter) for t in terms_of(e)[:3]]
     members = [t for e in rule.body if isinstance(e, MemberOf) for t in terms_of(e)[:2]]
     atoms = [t for e in (*rule.heads, *_all(rule.body)) if isinstance(e, Atom | ListOf) for t in terms_of(e)]
@@ -129,7 +131,7 @@ def _positions_fault(rule: Rule) -> str:
             sides = {element.left, element.right}
             if sides & positions and not sides <= positions:
                 return "FILTER compares a position in a list with a term"
-        elif any(isinstance(e, Filter) and {e.left, e.right} & positions for e in _all([element])):
+        elif any(compares(e, positions) for e in _all([element])):
             return "positions in a list are compared beside the atoms, not in a NOT or an AGGREGATE"
     return ""
 

@@ -51,7 +51,7 @@ def listed(seed: int) -> Tangle:
 
 def _constraint(rng: Random, number: int) -> Rule:
     link = MEMBERS if rng.random() < 0.8 else PREDICATES[1]
-    order = Filter(*rng.choice([("<", _I, _J), (">", _I, _J), ("<", _J, _I)]))
+    order = Filter(*rng.choice([("<", _I, _J), (">", _I, _J), ("<", _J, _I), ("!=", _I, _J), ("=", _I, _J)]))
     pair = MemberOf(_L, _A, _I), MemberOf(_L, _B, _J)
     return Rule(f"any-two-{number}", (), (Atom(_X, link, _L), *pair, order, *rng.choice(DATA)))
 
@@ -63,6 +63,10 @@ def _list(rng: Random, name: str) -> set[Triple]:
     found |= {(node, FIRST, _member(rng)) for node in nodes}
     if rng.random() < 0.2:
         found.add((rng.choice(nodes), REST, rng.choice([*nodes, NIL])))
+    if rng.random() < 0.3:  # a second way to the end
+        side = [ex(f"{name}side{i}") for i in range(rng.randint(1, 3))]
+        found |= {(node, REST, rest) for node, rest in zip([rng.choice(nodes), *side], [*side, NIL], strict=True)}
+        found |= {(node, FIRST, _member(rng)) for node in side}
     if rng.random() < 0.2:
         found.add((rng.choice(nodes), FIRST, _member(rng)))
     if rng.random() < 0.1:

@@ -122,10 +122,13 @@ class World:
                 if len(members) == n and (bound := bind((element.list, *names), (head, *members), binding)) is not None:
                     yield from self.solve(rest, bound, used, n)
         elif isinstance(element, MemberOf):
-            terms = (element.list, element.item) + (() if element.position is None else (element.position,))
+            terms = element.list, element.item
+            if element.position is not None:  # those of one list
+                terms += element.position, Var(f"the list of {element.list}")
             for head, members in self.lists:
                 for position, member in enumerate(members):
-                    if (bound := bind(terms, (head, member, position)[: len(terms)], binding)) is not None:
+                    values = (head, member, position, members)[: len(terms)]
+                    if (bound := bind(terms, values, binding)) is not None:
                         yield from self.solve(rest, bound, used, n)
         elif isinstance(element, Aggregate):
             assert self.settled is not None

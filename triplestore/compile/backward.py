@@ -16,7 +16,17 @@ from typing import Final
 
 from triplestore.compile.lists import FIRST, NIL, REST, Cell, lists_at, unroll, unroll_atom
 from triplestore.compile.plan import DataVar, Hole, OpenSlot, Row, Shape, V, canonical
-from triplestore.compile.schema import LENGTH, Binding, Constants, Fact, SchemaFacts, is_schema_atom, matched, matches
+from triplestore.compile.schema import (
+    LENGTH,
+    Binding,
+    Constants,
+    Fact,
+    SchemaFacts,
+    is_schema_atom,
+    list_of,
+    matched,
+    matches,
+)
 from triplestore.compile.unify import Reading, Unifier, parted, readings
 from triplestore.model.rule import (
     Atom,
@@ -30,6 +40,8 @@ from triplestore.model.rule import (
     SpanEnd,
     Term,
     Var,
+    compares,
+    positions_of,
     variables,
 )
 from triplestore.model.terms import SAME_AS
@@ -198,7 +210,12 @@ class Backward:
 
     def _schema_part(self, number: int, which: int, rule: Rule, start: Binding) -> list[Binding]:
         """The matches of the schema part, from what the head binds of it."""
-        elements = [e for e in rule.body if isinstance(e, SchemaElement) and self._is_schema_element(e)]
+        positions = positions_of(rule.body)
+        elements = [
+            e
+            for e in rule.body
+            if isinstance(e, SchemaElement) and (self._is_schema_element(e) or compares(e, positions))
+        ]
         if not elements:
             return [{}]
         names = sorted({name for e in elements for name in variables(e)} & start.keys())
@@ -211,9 +228,17 @@ class Backward:
     def _instances(self, rule: Rule, plain: Rule, head: Atom | None, binding: Binding) -> Iterator[BodyMatch]:
         """The rule with its lists as cells: where a list has several ways to rdf:nil, by each of some of them, since
         the cells of one may take less to derive than those of another."""
-        found = [self._ways(e, binding) for e in plain.body if isinstance(e, ListOf | MemberOf)]
+        groups: dict[str, list[ListOf | MemberOf]] = {}  # what is of one list
+        keys: list[str] = []
+        for element in plain.body:
+            if isinstance(element, ListOf | MemberOf):
+                together = isinstance(element, MemberOf) and element.position is not None
+                keys.append(list_of(element) if together else f"{len(keys)}")
+                groups.setdefault(keys[-1], []).append(element)
+        found = [self._ways(group, binding) for group in groups.values()]
         for ways in islice(product(*found), WAYS):
-            yield from self._with_cells(rule, plain, head, binding, ways)
+            chosen = dict(zip(groups, ways, strict=True))
+            yield from self._with_cells(rule, plain, head, binding, [chosen[key] for key in keys])
 
     def _with_cells(
         self, rule: Rule, plain: Rule, head: Atom | None, binding: Binding, ways: Sequence[tuple[Cell, ...]]
@@ -247,12 +272,10 @@ class Backward:
                     node = tail
         if any(not alternatives for alternatives in atoms):
             return
+        positions = positions_of(plain.body)
+        filters = [e for e in plain.body if isinstance(e, Filter) and not compares(e, positions)]
         unequal, equal = (
-            tuple(
-                (self._id(e.left), self._id(e.right))
-                for e in plain.body
-                if isinstance(e, Filter) and e.operator == operator
-            )
+            tuple((self._id(e.left), self._id(e.right)) for e in filters if e.operator == operator)
             for operator in ("!=", "=")
         )
         top = None
@@ -309,9 +332,7 @@ class Backward:
         if isinstance(element, Atom):  # by a predicate that equals owl:sameAs it is a matter of classes
             equality = self._congruent and self._constants.get(str(element.p)) == SAME_AS
             return is_schema_atom(element) and not equality
-        return isinstance(element, ListOf | MemberOf) or (
-            isinstance(element, Filter) and element.operator in ("<", ">")
-        )
+        return isinstance(element, ListOf | MemberOf)
 
     def _in_schema(self, terms: tuple[Known, ...]) -> bool:
         """Whether a pattern is a schema fact at hand."""
@@ -336,28 +357,33 @@ class Backward:
     def _at(self, element: MemberOf, index: int, binding: Binding) -> bool:
         return not isinstance(element.position, Var) or binding[element.position.name] == index
 
-    def _ways(self, element: ListOf | MemberOf, binding: Binding) -> list[tuple[Cell, ...]]:
-        """The cells of the lists that agree with the binding, `WAYS` at most."""
-        source = self._id(element.list)
+    def _ways(self, group: Sequence[ListOf | MemberOf], binding: Binding) -> list[tuple[Cell, ...]]:
+        """The cells of the lists that agree with the binding, `WAYS` at most. group: what the rule says of one list."""
+        source = self._id(group[0].list)
         start = binding[source] if isinstance(source, str) else self._normal(source)
-        return list(islice(self._agreeing(element, start, binding), WAYS))
+        return list(islice(self._agreeing(group, start, binding), WAYS))
 
-    def _agreeing(self, element: ListOf | MemberOf, start: int, binding: Binding) -> Iterator[tuple[Cell, ...]]:
-        if isinstance(element, ListOf):
-            stem, first = element.items.stem, element.items.first
-            wanted = [binding[f"{stem}{first + i}"] for i in range(binding[LENGTH])]
-        else:
-            wanted = [self._item(element, binding)]
+    def _agreeing(self, group: Sequence[ListOf | MemberOf], start: int, binding: Binding) -> Iterator[tuple[Cell, ...]]:
+        wanted: list[int] = []
+        for element in group:
+            if isinstance(element, ListOf):
+                stem, first = element.items.stem, element.items.first
+                wanted += [binding[f"{stem}{first + i}"] for i in range(binding[LENGTH])]
+            else:
+                wanted.append(self._item(element, binding))
 
         def objects(subject: int, predicate: int) -> Sequence[int]:
             """Of several members of a cell those that are wanted, lest the others multiply the ways."""
             found = self._schema.objects(subject, predicate)
             return [x for x in found if x in wanted] or found if predicate == FIRST and len(found) > 1 else found
 
+        def agrees(element: ListOf | MemberOf, items: Sequence[int]) -> bool:
+            if isinstance(element, ListOf):
+                return items == wanted
+            item = self._item(element, binding)
+            return any(item == each and self._at(element, i, binding) for i, each in enumerate(items))
+
         for cells in lists_at(start, objects):
             items = [item for item, _ in cells]
-            if isinstance(element, ListOf):
-                if items == wanted:
-                    yield cells
-            elif any(item == wanted[0] and self._at(element, i, binding) for i, item in enumerate(items)):
+            if all(agrees(element, items) for element in group):
                 yield cells

@@ -32,6 +32,7 @@ from triplestore.compile.plan import (
 from triplestore.compile.program import Program
 from triplestore.compile.schema import (
     LENGTH,
+    MOST_PAIRED,
     Binding,
     Constants,
     SchemaFacts,
@@ -51,6 +52,7 @@ from triplestore.model.rule import (
     Atom,
     Filter,
     Holds,
+    MemberOf,
     Not,
     Rule,
     Span,
@@ -67,6 +69,9 @@ LONGEST_LINKED: Final = 400
 
 LONGEST_COMPARED: Final = 100
 """The same where two terms have these joins, as in keys: an engine's time for one statement grows with a high power."""
+
+MOST_PAIRS: Final = MOST_PAIRED**2 // 2
+"""Most matches of a rule that takes members of lists two by two, over all lists: those of one of the longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,7 @@ class DataRule:
         self._pair = None if options.evidence else Pair.of(rule, self.schema)
         self._paired = [] if self._pair is None else self._pair.elements
         self._alone = [e for e in self.schema if e not in self._paired]
+        self._pairs = sum(isinstance(e, MemberOf) for e in self.schema) > 1
         self._recipes: dict[tuple[int | None, bool, tuple[bool | None, ...]], list[_Recipe]] = {}
         self._unrolled: dict[int, list[Atom]] = {}
 
@@ -118,6 +124,7 @@ class DataRule:
         needed = [t for a in self.atoms for t in a.terms if isinstance(t, str)]
         if any(not constants.all(t) for t in needed):
             return  # a constant that no term of the store is: the body cannot match
+        number = 0
         for binding in matches(self._alone, schema, constants, {}):
             listed = None if self._pair is None else self._pair.rows(schema, binding)
             if listed is not None:
@@ -126,6 +133,12 @@ class DataRule:
                 continue
             for found in matches(self._paired, schema, constants, binding):
                 self._add_match(schema, constants, found, program)
+                number += 1
+                if number > MOST_PAIRS and self._pairs:
+                    raise LimitError(
+                        f"rule {self.rule.name} takes the members of lists two by two, and the lists of the data have "
+                        f"more than {MOST_PAIRS:,} such pairs: split the lists, or leave out the rule"
+                    )
 
     def _add_match(
         self, schema: SchemaFacts, constants: Constants, binding: Binding, program: Program, pair: Pair | None = None

@@ -30,6 +30,8 @@ from triplestore.model.rule import (
     SpanEnd,
     Term,
     Var,
+    compares,
+    positions_of,
 )
 
 Made = dict[str, Expression]
@@ -128,7 +130,12 @@ def _inlined(body: Iterable[BodyElement], rule: Rule) -> tuple[list[BodyElement]
         else:
             found.append(element)
     expressive = bool(made) or any(isinstance(e, Holds) for e in found)
-    return [_placed(element, made, expressive, rule) for element in found if element is not None], made
+    positions = positions_of(elements)
+    return [
+        element if compares(element, positions) else _placed(element, made, expressive, rule)
+        for element in found
+        if element is not None
+    ], made
 
 
 def _size(expression: Expression, sizes: Mapping[str, int]) -> int:

@@ -18,6 +18,8 @@ as ways through a graph."""
 Cell = tuple[int, int]
 """The member of a cell of a list, and the node after it."""
 
+Placed = tuple[int, int]
+"""A position in a list, from 0, and the member there."""
 
 Objects = Callable[[int, int], Sequence[int]]
 """The objects of the facts (s, p, ?), by s and p."""
@@ -76,20 +78,21 @@ def _note_end(head: int, objects: Objects, closed: set[int]) -> None:
         closed.add(NIL)
 
 
-def members_at(head: int, objects: Objects, closed: set[int] | None = None) -> list[tuple[int, int]]:
-    """(position, member) of the lists that start at `head`, each once; see `lists_at`.
+def members_at(head: int, objects: Objects, closed: set[int] | None = None) -> list[list[Placed]]:
+    """The members of each list that starts at `head`, with their positions; see `lists_at`.
 
     Where each node has one rdf:rest, a node with several rdf:first (equal terms, with equality `axioms`) has each of
-    them as a member, and the lists, of which there may be as many as the product of these numbers, are not made.
+    them as a member, and the lists, of which there may be as many as the product of these numbers, are not made: what
+    is returned is one list.
     """
     closed = set() if closed is None else closed
-    found: list[tuple[int, int]] = []
+    found: list[Placed] = []
     node, seen, place = head, {head}, 0
     while node != NIL or not found:
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(rests) > 1:
-            every = (enumerate(item for item, _ in cells) for cells in lists_at(head, objects, closed))
-            return list(dict.fromkeys(member for items in every for member in items))
+            ways = dict.fromkeys(tuple(item for item, _ in cells) for cells in lists_at(head, objects, closed))
+            return [list(enumerate(items)) for items in ways]
         if not firsts or not rests:
             return []
         if rests[0] != NIL and rests[0] in seen:
@@ -99,7 +102,7 @@ def members_at(head: int, objects: Objects, closed: set[int] | None = None) -> l
         node, place = rests[0], place + 1
         seen.add(node)
     _note_end(head, objects, closed)
-    return found
+    return [found]
 
 
 def unroll(rule: Rule, length: int) -> Rule:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from triplestore.compile.lists import members_at
+from triplestore.compile.lists import Placed
 from triplestore.compile.plan import Before, Condition, Listed, Numbering, OpenElement
 from triplestore.compile.schema import Binding, Fact, SchemaFacts
 from triplestore.compile.slots import Slots
@@ -57,12 +57,12 @@ class Pair:
 
     def rows(self, schema: SchemaFacts, binding: Binding) -> list[Fact] | None:
         """The list's rows of `Program.listed`; None where the pair has to be matched in memory: there is no list, or
-        owl:sameAs may be the predicate of an atom."""
+        there are several, or owl:sameAs may be the predicate of an atom."""
         head = binding[self.head.name]
-        members = members_at(head, schema.objects, schema.closed)
-        if not members or (self.predicates and any(item == SAME_AS for _, item in members)):
+        lists = schema.members(head)
+        if len(lists) != 1 or (self.predicates and any(item == SAME_AS for _, item in lists[0])):
             return None
-        return list(_extremes(head, members))
+        return list(_extremes(head, lists[0]))
 
     def slotted(self, slots: Slots) -> tuple[list[OpenElement], Callable[[Numbering], Condition]]:
         """The elements and the condition of a shape."""
@@ -77,7 +77,7 @@ class Pair:
         return elements, lambda number: Before(number(left), number(right))
 
 
-def _extremes(head: int, members: Sequence[tuple[int, int]]) -> Iterator[Fact]:
+def _extremes(head: int, members: Sequence[Placed]) -> Iterator[Fact]:
     """(position, list, member) of a list: of each member the first position, and the last where that is another one.
 
     Two members, or a member and itself, stand at positions i < j if and only if they do at these.

@@ -27,7 +27,17 @@ from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.expression import Call, Constant, Exists, Variable, walk
-from triplestore.model.rule import Aggregate, Atom, Filter, ListOf, MemberOf, Rule, SchemaElement
+from triplestore.model.rule import (
+    Aggregate,
+    Atom,
+    Filter,
+    ListOf,
+    MemberOf,
+    Rule,
+    SchemaElement,
+    compares,
+    positions_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +142,13 @@ def divided(drafts: Drafts, options: Options) -> Drafts:
     found = []
     for draft in drafts:
         body = draft.rule.body
-        positions = {e.position for e in body if isinstance(e, MemberOf) and e.position is not None}
+        positions = positions_of(body)
         schema = tuple(
             e
             for e in body
             if isinstance(e, ListOf | MemberOf)
             or (isinstance(e, Atom) and is_schema_atom(e) and not draft.joined)
-            or (isinstance(e, Filter) and not positions.isdisjoint((e.left, e.right)))
+            or (isinstance(e, Filter) and compares(e, positions))
         )
         data = tuple(e for e in body if isinstance(e, Atom) and e not in schema)
         found.append(replace(draft, schema=schema, data=data))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from triplestore.compile.dependency import ALL, Node, fact_node
-from triplestore.compile.lists import lists_at, members_at, unroll_atom
+from triplestore.compile.lists import FIRST, REST, Placed, lists_at, members_at, unroll_atom
 from triplestore.model.errors import LimitError
 from triplestore.model.rule import Atom, Filter, ListOf, MemberOf, SchemaElement, Span, SpanEnd, Term, Var
 from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, SAME_AS, TYPE, builtin, iri_token
@@ -19,7 +19,8 @@ from triplestore.model.terms import BUILTIN_IDS, BUILTIN_IRIS, OWL, RDF, RDFS, S
 Fact = tuple[int, int, int]
 Binding = dict[str, int]
 """Variable name -> id (or list position); the length of the rule's list is under `LENGTH`, and the literal that an atom
-with a number matched, which may be another of its value, under `spelling` of the atom."""
+with a number matched, which may be another of its value, under `spelling` of the atom; of several lists at one node the
+one that positions are of, under `list_of`, and the members taken from it under that and the position."""
 
 LENGTH: Final = "#n"
 
@@ -145,6 +146,7 @@ class SchemaFacts:
         self._by_p: dict[int, list[tuple[int, int]]] = {}
         self._by_ps: dict[tuple[int, int], list[int]] = {}
         self._by_po: dict[tuple[int, int], list[int]] = {}
+        self._members: dict[int, list[list[Placed]]] = {}
         for fact in facts:
             self.add(fact)
 
@@ -157,6 +159,8 @@ class SchemaFacts:
         self._by_p.setdefault(p, []).append((s, o))
         self._by_ps.setdefault((p, s), []).append(o)
         self._by_po.setdefault((p, o), []).append(s)
+        if p in (FIRST, REST):
+            self._members.clear()
         return True
 
     @property
@@ -183,6 +187,12 @@ class SchemaFacts:
 
     def objects(self, s: int, p: int) -> Sequence[int]:
         return self._by_ps.get((p, s), ())
+
+    def members(self, head: int) -> list[list[Placed]]:
+        """The members of the lists that start at a node (`members_at`)."""
+        if head not in self._members:
+            self._members[head] = members_at(head, self.objects, self.closed)
+        return self._members[head]
 
 
 def matches(
@@ -239,6 +249,11 @@ def spelling(atom: Atom) -> str:
     return f"{atom.s} {atom.p} {atom.o}"
 
 
+def list_of(element: ListOf | MemberOf) -> str:
+    """Where a binding has which of the lists at one node the positions are of."""
+    return f"the list of {element.list}"
+
+
 def filled(term: Term, constants: Constants, binding: Binding) -> int:
     """The value of a term that is no variable, or bound."""
     if isinstance(term, str):
@@ -274,13 +289,13 @@ def _extend(
     start = _value(element.list, constants, binding)
     if start is None and isinstance(element.list, str):
         return  # a list that no term of the store is
-    heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, builtin(RDF + "first"), None)})
+    heads = [start] if start is not None else sorted({s for s, _ in facts.match(None, FIRST, None)})
     for head in heads:
         base = dict(binding)
         if isinstance(element.list, Var):
             base[element.list.name] = head
         if isinstance(element, MemberOf):
-            yield from _members(element, members_at(head, facts.objects, facts.closed), constants, base, most)
+            yield from _members(element, facts.members(head), constants, base, most)
         else:
             for cells in lists_at(head, facts.objects, facts.closed):
                 items = [item for item, _ in cells]
@@ -293,19 +308,28 @@ def _extend(
 
 
 def _members(
-    element: MemberOf, members: Sequence[tuple[int, int]], constants: Constants, binding: Binding, most: int | None
+    element: MemberOf, lists: Sequence[Sequence[Placed]], constants: Constants, binding: Binding, most: int | None
 ) -> Iterator[Binding]:
-    """The bindings for each (position, member) of a list."""
-    if most is not None and len(members) > most:
+    """The bindings for each member of the lists at one node. Positions are compared in one list: atoms that ask for
+    them, of one node, take its members from the same list, and those of one position are the same."""
+    longest = max(map(len, lists), default=0)
+    if most is not None and longest > most:
         raise LimitError(
-            f"a rule takes the members of a list two by two, and a list of the data has {len(members):,} members: "
+            f"a rule takes the members of a list two by two, and a list of the data has {longest:,} members: "
             f"at most {most:,} are taken so; split the list, or leave out the rule"
         )
-    for position, item in members:
-        pairs: tuple[tuple[Term, int], ...] = ((element.item, item),)
-        if element.position is not None:
-            pairs += ((element.position, position),)
-        yield from _bind(pairs, constants, binding)
+    if element.position is None:
+        for item in dict.fromkeys(item for members in lists for _, item in members):
+            yield from _bind([(element.item, item)], constants, binding)
+        return
+    taken = list_of(element)
+    for number, members in enumerate(lists):
+        if binding.get(taken, number) == number:
+            for position, item in members:
+                here = f"{taken}: {position}"
+                if binding.get(here, item) == item:
+                    pairs = (element.item, item), (element.position, position)
+                    yield from _bind(pairs, constants, binding | {taken: number, here: item})
 
 
 def _bind(pairs: Sequence[tuple[Term, int]], constants: Constants, binding: Binding) -> Iterator[Binding]:

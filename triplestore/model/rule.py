@@ -7,7 +7,7 @@ the lists at hand have members, so that what follows knows plain rules only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from triplestore.model.expression import Constant, Expression, walk
@@ -152,6 +152,16 @@ class Rule:
     def monotone(self) -> bool:
         """Whether it is a plain join: no NOT, no AGGREGATE, no expression."""
         return not any(isinstance(element, Not | Aggregate | Holds | Bind) for element in self.body)
+
+
+def positions_of(body: Iterable[BodyElement]) -> set[Term]:
+    """The variables of a body that are positions in lists."""
+    return {e.position for e in body if isinstance(e, MemberOf) and e.position is not None}
+
+
+def compares(element: BodyElement, positions: Collection[Term]) -> bool:
+    """Whether an element of a body is a filter of positions in lists."""
+    return isinstance(element, Filter) and (element.left in positions or element.right in positions)
 
 
 def variables(element: BodyElement) -> list[str]:

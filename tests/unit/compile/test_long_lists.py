@@ -183,6 +183,24 @@ def test_a_rule_that_derives_from_two_members_has_a_limit(tmp_path: Path) -> Non
         store.load(path)
 
 
+def test_a_rule_that_derives_from_two_members_has_a_limit_over_all_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each cell of a list begins one, which matters where a rule asks for the lists of any data."""
+    monkeypatch.setattr("triplestore.compile.data_rule.MOST_PAIRS", 100)
+    path, rules = tmp_path / "x.ttl", tmp_path / "near.dlog"
+    path.write_text(f"{PREFIXES}:x :pairs ( {members(12)} ) .")
+    rules.write_text(
+        "PREFIX : <http://e/>\n"
+        "[?a, :near, ?b] :- [?x, :pairs, ?l], MEMBER[?l, ?a, ?i], MEMBER[?l, ?b, ?j], FILTER(?i < ?j) .\n"
+    )
+    with (
+        Store.create(tmp_path / "kg", rules=[str(rules)]) as store,
+        pytest.raises(LimitError, match="the lists of the data have more than 100 such pairs"),
+    ):
+        store.load(path)
+
+
 @pytest.mark.parametrize("axiom", [":C owl:unionOf", ":C owl:intersectionOf", "[] a owl:AllDifferent ; owl:members"])
 def test_a_list_of_too_many_ways_is_refused(tmp_path: Path, axiom: str) -> None:
     """Each node the rest of all: as many lists as ways through them, which no computer counts."""
@@ -197,3 +215,49 @@ def test_a_list_of_too_many_ways_is_refused(tmp_path: Path, axiom: str) -> None:
     with Store.create(tmp_path / "rdfs", ["rdfs"]) as store:
         store.load(path)
         assert store.query("ASK { <http://e/x> a <http://e/m3> }").boolean
+
+
+BRANCHING = """@prefix : <http://e/> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+:x :pairs :n0 .
+:n0 rdf:first :a ; rdf:rest :b1, :c1 .
+:b1 rdf:first :b ; rdf:rest () .
+:c1 rdf:first :c ; rdf:rest ( :d ) .
+"""
+"""The lists (a b) and (a c d)."""
+
+
+@pytest.mark.parametrize(
+    ("order", "pairs"),
+    [
+        ("FILTER(?i < ?j)", {"ab", "ac", "ad", "cd"}),
+        ("FILTER(?i != ?j)", {"ab", "ac", "ad", "cd", "ba", "ca", "da", "dc"}),
+        ("FILTER(?i = ?j)", {"aa", "bb", "cc", "dd"}),
+    ],
+)
+def test_positions_are_compared_in_one_list(tmp_path: Path, order: str, pairs: set[str]) -> None:
+    """Where several lists begin at a node, no member of one stands before a member of another."""
+    path, rules = tmp_path / "x.ttl", tmp_path / "near.dlog"
+    path.write_text(BRANCHING)
+    body = f"[?x, :pairs, ?l], MEMBER[?l, ?a, ?i], MEMBER[?l, ?b, ?j], {order}"
+    rules.write_text(f"PREFIX : <http://e/>\n[?a, :near, ?b] :- {body} .\n")
+    with Store.create(tmp_path / "kg", rules=[str(rules)]) as store:
+        store.load(path)
+        near = [triple for triple in store.triples() if triple[1] == EX.near]
+        assert {f"{a[-1]}{b[-1]}" for a, _, b in near} == pairs
+        assert all(store.explain(triple) for triple in near)
+
+
+def test_members_of_two_lists_at_a_node_may_be_equal(tmp_path: Path) -> None:
+    """b and d are in no list together; c and d are, and the proof reads that list for both."""
+    path = tmp_path / "x.ttl"
+    different = "@prefix owl: <http://www.w3.org/2002/07/owl#> . :x a owl:AllDifferent ; owl:members :n0 .\n"
+    path.write_text(f"{BRANCHING}{different}:b owl:sameAs :d .\n")
+    with Store.create(tmp_path / "kg") as store:
+        store.load(path)
+        assert store.check() == []
+        store.update(add=[(EX.c, OWL.sameAs, EX.d)])
+        assert {violation.rule for violation in store.check()} == {"eq-diff2"}
+        read = str(store.explain_violation("eq-diff2"))
+        assert "c1" in read
+        assert "b1" not in read
