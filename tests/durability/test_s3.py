@@ -64,12 +64,16 @@ class TestS3:
             assert "404 Not Found: NoSuchBucket: The specified bucket does not exist). See to its name" in outcome.err
             assert "secret-of-the-test" not in outcome.err
 
-    def test_a_server_that_does_not_answer(self, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_server_that_does_not_answer(
+        self, s3: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        monkeypatch.setattr(cloud, "QUIET", 0.1)
         monkeypatch.setenv(objects.PATIENCE, "1")
         outcome = run("query", f"{s3}/kg", "ASK {}")
         assert outcome.code == 6
         assert "See to the network" in outcome.err
+        assert f"{s3}/kg/triplake.json: no answer for 0 seconds" in caplog.text
 
     def test_a_refusal_has_its_reason(self, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """In the answer, which is of several lines, and may have what is secret."""

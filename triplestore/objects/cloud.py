@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -21,12 +23,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
 
 RETRIES: Final = 1 << 20
 """Times that a request is tried again: so many that it is the time that ends them."""
 
 PAUSE: Final = 2.0
 """Seconds at most between two tries."""
+
+QUIET: Final = 5.0
+"""Seconds after which whoever waits for an answer is told so."""
 
 _ENDPOINTS: Final = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
@@ -84,7 +90,7 @@ class CloudObjects:
     def get(self, name: str) -> bytes:
         """See `Objects`."""
         with self._asking(name):
-            return _heard(lambda: bytes(self._store.get(name).bytes()))
+            return self._told(name, lambda: bytes(self._store.get(name).bytes()))
 
     def blocks(self, name: str) -> Iterator[bytes]:
         """See `Objects`."""
@@ -110,19 +116,31 @@ class CloudObjects:
     def head(self, name: str) -> Entry:
         """See `Objects`."""
         with self._asking(name):
-            return _heard(lambda: _entry(self._store.head(name), name))
+            return self._told(name, lambda: _entry(self._store.head(name), name))
 
     def listed(self, folder: str) -> Iterator[Entry]:
         """See `Objects`."""
         with self._asking(folder):
             pages = iter(self._store.list(folder or None))
-            while (some := _heard(lambda: next(pages, None))) is not None:
+            while (some := self._told(folder, lambda: next(pages, None))) is not None:
                 for found in some:
                     if found["path"] != folder:  # else what tools put in place of a folder
                         yield _entry(found, found["path"])
 
     def sweep(self) -> None:
         """See `Objects`. An object store has no folders."""
+
+    def _told(self, name: str, question: Callable[[], T]) -> T:
+        """The answer to a question that is answered at once, where anybody answers; a warning where it is not."""
+        shown = f"{self._url}/{name}".rstrip("/")
+        text = "%s: no answer for %.0f seconds. It is asked until a minute (or TRIPLAKE_PATIENCE, seconds) is over"
+        timer = threading.Timer(QUIET, log.warning, (text, shown, QUIET))
+        timer.daemon = True
+        timer.start()
+        try:
+            return _heard(question)
+        finally:
+            timer.cancel()
 
 
 def _heard(question: Callable[[], T]) -> T:
