@@ -79,20 +79,24 @@ def _note_end(head: int, objects: Objects, closed: set[int]) -> None:
 
 
 def members_at(head: int, objects: Objects, closed: set[int] | None = None) -> list[list[Placed]]:
-    """The members of each list that starts at `head`, with their positions; see `lists_at`.
+    """The members of the lists that start at `head`, with their positions, by the ways to rdf:nil; see `lists_at`.
 
-    Where each node has one rdf:rest, a node with several rdf:first (equal terms, with equality `axioms`) has each of
-    them as a member, and the lists, of which there may be as many as the product of these numbers, are not made: what
-    is returned is one list.
+    Of a node with several rdf:first (equal terms, with equality `axioms`) each is a member, and the lists of one way,
+    of which there may be as many as the product of these numbers, are returned as one.
     """
     closed = set() if closed is None else closed
+
+    def one(node: int, predicate: int) -> Sequence[int]:
+        return objects(node, predicate)[: 1 if predicate == FIRST else None]
+
     found: list[Placed] = []
     node, seen, place = head, {head}, 0
     while node != NIL or not found:
         firsts, rests = objects(node, FIRST), objects(node, REST)
         if len(rests) > 1:
-            ways = dict.fromkeys(tuple(item for item, _ in cells) for cells in lists_at(head, objects, closed))
-            return [list(enumerate(items)) for items in ways]
+            ways = ((head, *(after for _, after in cells[:-1])) for cells in lists_at(head, one, closed))
+            lists = (tuple((i, x) for i, cell in enumerate(way) for x in objects(cell, FIRST)) for way in ways)
+            return [list(members) for members in dict.fromkeys(lists)]
         if not firsts or not rests:
             return []
         if rests[0] != NIL and rests[0] in seen:
