@@ -88,6 +88,7 @@ class TestQuery:
         )
         refused(2, "query", kg, says="give the query as an argument, or a file of it with -f")
         refused(2, "query", kg, DOGS, "-f", "dogs.rq", says="and not both")
+        refused(2, "query", kg, "dogs.rq", says=f"give it with -f, as in `triplake query {kg} -f dogs.rq`")
         refused(2, "query", kg, "-f", "nowhere.rq", says="nowhere.rq: No such file")
 
     def test_the_past(self, kg: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -70,6 +71,8 @@ def query(
     """Answer a SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE."""
     if (sparql is None) == (file is None):
         raise UsageError("give the query as an argument, or a file of it with -f, and not both")
+    if sparql is not None and (sparql.endswith((".rq", ".sparql")) or os.path.isfile(sparql)):
+        raise UsageError(f"{sparql} is the name of a file: give it with -f, as in `triplake query {store} -f {sparql}`")
     text = sparql if sparql is not None else read_text(str(file))
     if explain and format_ not in (None, "json"):
         raise UsageError(f"--explain is shown as text or as json, not as {format_}")
