@@ -105,6 +105,8 @@ class TestFaults:
         lease = leases.take(Bucket(KG), "x")
         assert lease is not None
         lease.end()
+        done("vacuum", KG, "--keep-versions", "1")
+        whole(KG)
 
     def test_making_that_fails_leaves_nothing(self, lake: dict[str, Objects]) -> None:
         number, failing = 1, True

@@ -125,7 +125,7 @@ class Bucket:
     def now(self) -> float:
         """See `Place`."""
         probe = f"{VERSIONS}/.now.{uuid.uuid4().hex}"
-        self.claim(probe, "")
+        self.create(probe, "")
         try:
             found = self.entry(probe)
         finally:
