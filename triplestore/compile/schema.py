@@ -146,7 +146,7 @@ class SchemaFacts:
         self._by_p: dict[int, list[tuple[int, int]]] = {}
         self._by_ps: dict[tuple[int, int], list[int]] = {}
         self._by_po: dict[tuple[int, int], list[int]] = {}
-        self._members: dict[int, list[list[Placed]]] = {}
+        self._last: tuple[int, list[list[Placed]]] | None = None
         for fact in facts:
             self.add(fact)
 
@@ -160,7 +160,7 @@ class SchemaFacts:
         self._by_ps.setdefault((p, s), []).append(o)
         self._by_po.setdefault((p, o), []).append(s)
         if p in (FIRST, REST):
-            self._members.clear()
+            self._last = None
         return True
 
     @property
@@ -189,10 +189,11 @@ class SchemaFacts:
         return self._by_ps.get((p, s), ())
 
     def members(self, head: int) -> list[list[Placed]]:
-        """The members of the lists that start at a node (`members_at`)."""
-        if head not in self._members:
-            self._members[head] = members_at(head, self.objects, self.closed)
-        return self._members[head]
+        """The members of the lists that start at a node (`members_at`). Those of the last node are kept: a rule that
+        asks for two members asks again for each of the first."""
+        if self._last is None or self._last[0] != head:
+            self._last = head, members_at(head, self.objects, self.closed)
+        return self._last[1]
 
 
 def matches(
