@@ -51,7 +51,7 @@ def test_a_table_of_lists_finds_what_their_pairs_do(
             bench = Bench(engine, set(one.start), one.rules, equality, False)
             try:
                 found.append((seed, *bench.materialise(set(bench.facts(one.start)))))
-            except InputError:
+            except (InputError, LimitError):  # equal nodes may give more ways than are counted
                 found.append((seed, set(), set(), set()))
     half = len(found) // 2
     assert found[:half] == found[half:]
