@@ -32,7 +32,7 @@ PAUSE: Final = 2.0
 """Seconds at most between two tries."""
 
 QUIET: Final = 5.0
-"""Seconds after which whoever waits for an answer is told so."""
+"""Seconds after which a warning says that there is no answer."""
 
 _ENDPOINTS: Final = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
@@ -90,7 +90,7 @@ class CloudObjects:
     def get(self, name: str) -> bytes:
         """See `Objects`."""
         with self._asking(name):
-            return self._told(name, lambda: bytes(self._store.get(name).bytes()))
+            return self._warning(name, lambda: bytes(self._store.get(name).bytes()))
 
     def blocks(self, name: str) -> Iterator[bytes]:
         """See `Objects`."""
@@ -116,13 +116,13 @@ class CloudObjects:
     def head(self, name: str) -> Entry:
         """See `Objects`."""
         with self._asking(name):
-            return self._told(name, lambda: _entry(self._store.head(name), name))
+            return self._warning(name, lambda: _entry(self._store.head(name), name))
 
     def listed(self, folder: str) -> Iterator[Entry]:
         """See `Objects`."""
         with self._asking(folder):
             pages = iter(self._store.list(folder or None))
-            while (some := self._told(folder, lambda: next(pages, None))) is not None:
+            while (some := self._warning(folder, lambda: next(pages, None))) is not None:
                 for found in some:
                     if found["path"] != folder:  # else what tools put in place of a folder
                         yield _entry(found, found["path"])
@@ -130,7 +130,7 @@ class CloudObjects:
     def sweep(self) -> None:
         """See `Objects`. An object store has no folders."""
 
-    def _told(self, name: str, question: Callable[[], T]) -> T:
+    def _warning(self, name: str, question: Callable[[], T]) -> T:
         """The answer to a question that is answered at once, where anybody answers; a warning where it is not."""
         shown = f"{self._url}/{name}".rstrip("/")
         text = "%s: no answer for %.0f seconds. It is asked until a minute (or TRIPLAKE_PATIENCE, seconds) is over"
