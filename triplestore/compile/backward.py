@@ -8,7 +8,7 @@ with the row of its parameters, one statement for all instances that share it (`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice, product
@@ -211,11 +211,7 @@ class Backward:
     def _schema_part(self, number: int, which: int, rule: Rule, start: Binding) -> list[Binding]:
         """The matches of the schema part, from what the head binds of it."""
         positions = positions_of(rule.body)
-        elements = [
-            e
-            for e in rule.body
-            if isinstance(e, SchemaElement) and (self._is_schema_element(e) or compares(e, positions))
-        ]
+        elements = [e for e in rule.body if isinstance(e, SchemaElement) and self._is_schema_element(e, positions)]
         if not elements:
             return [{}]
         names = sorted({name for e in elements for name in variables(e)} & start.keys())
@@ -328,11 +324,11 @@ class Backward:
         names = tuple(name for _, name in sorted(zip(order, free, strict=True)))
         return BodyMatch(body, known, shape, tuple(values[hole] for hole in holes), names, same)
 
-    def _is_schema_element(self, element: BodyElement) -> bool:
+    def _is_schema_element(self, element: BodyElement, positions: Collection[Term]) -> bool:
         if isinstance(element, Atom):  # by a predicate that equals owl:sameAs it is a matter of classes
             equality = self._congruent and self._constants.get(str(element.p)) == SAME_AS
             return is_schema_atom(element) and not equality
-        return isinstance(element, ListOf | MemberOf)
+        return isinstance(element, ListOf | MemberOf) or compares(element, positions)
 
     def _in_schema(self, terms: tuple[Known, ...]) -> bool:
         """Whether a pattern is a schema fact at hand."""

@@ -169,15 +169,19 @@ def triples(path: Path) -> list[tuple[Node, Node, Node]]:
     return list(Graph().parse(path))
 
 
+def near(folder: Path, link: str, order: str = "FILTER(?i < ?j)") -> str:
+    """A file with a rule that derives from two members of the lists that this predicate leads to."""
+    rules = folder / "near.dlog"
+    body = f"[?x, {link}, ?l], MEMBER[?l, ?a, ?i], MEMBER[?l, ?b, ?j], {order}"
+    rules.write_text(f"PREFIX : <http://e/>\n[?a, :near, ?b] :- {body} .\n")
+    return str(rules)
+
+
 def test_a_rule_that_derives_from_two_members_has_a_limit(tmp_path: Path) -> None:
-    path, rules = tmp_path / "x.ttl", tmp_path / "near.dlog"
+    path = tmp_path / "x.ttl"
     path.write_text(f"{PREFIXES}[] owl:members ( {members(4_000)} ) .")
-    rules.write_text(
-        "PREFIX : <http://e/>\n"
-        "[?a, :near, ?b] :- [?x, owl:members, ?l], MEMBER[?l, ?a, ?i], MEMBER[?l, ?b, ?j], FILTER(?i < ?j) .\n"
-    )
     with (
-        Store.create(tmp_path / "kg", rules=[str(rules)]) as store,
+        Store.create(tmp_path / "kg", rules=[near(tmp_path, "owl:members")]) as store,
         pytest.raises(LimitError, match="a list of the data has 4,000 members: at most 3,000"),
     ):
         store.load(path)
@@ -188,14 +192,10 @@ def test_a_rule_that_derives_from_two_members_has_a_limit_over_all_lists(
 ) -> None:
     """Each cell of a list begins one, which matters where a rule asks for the lists of any data."""
     monkeypatch.setattr("triplestore.compile.data_rule.MOST_PAIRS", 100)
-    path, rules = tmp_path / "x.ttl", tmp_path / "near.dlog"
+    path = tmp_path / "x.ttl"
     path.write_text(f"{PREFIXES}:x :pairs ( {members(12)} ) .")
-    rules.write_text(
-        "PREFIX : <http://e/>\n"
-        "[?a, :near, ?b] :- [?x, :pairs, ?l], MEMBER[?l, ?a, ?i], MEMBER[?l, ?b, ?j], FILTER(?i < ?j) .\n"
-    )
     with (
-        Store.create(tmp_path / "kg", rules=[str(rules)]) as store,
+        Store.create(tmp_path / "kg", rules=[near(tmp_path, ":pairs")]) as store,
         pytest.raises(LimitError, match="the lists of the data have more than 100 such pairs"),
     ):
         store.load(path)
@@ -237,15 +237,13 @@ BRANCHING = """@prefix : <http://e/> .
 )
 def test_positions_are_compared_in_one_list(tmp_path: Path, order: str, pairs: set[str]) -> None:
     """Where several lists begin at a node, no member of one stands before a member of another."""
-    path, rules = tmp_path / "x.ttl", tmp_path / "near.dlog"
+    path = tmp_path / "x.ttl"
     path.write_text(BRANCHING)
-    body = f"[?x, :pairs, ?l], MEMBER[?l, ?a, ?i], MEMBER[?l, ?b, ?j], {order}"
-    rules.write_text(f"PREFIX : <http://e/>\n[?a, :near, ?b] :- {body} .\n")
-    with Store.create(tmp_path / "kg", rules=[str(rules)]) as store:
+    with Store.create(tmp_path / "kg", rules=[near(tmp_path, ":pairs", order)]) as store:
         store.load(path)
-        near = [triple for triple in store.triples() if triple[1] == EX.near]
-        assert {f"{a[-1]}{b[-1]}" for a, _, b in near} == pairs
-        assert all(store.explain(triple) for triple in near)
+        found = [triple for triple in store.triples() if triple[1] == EX.near]
+        assert {f"{a[-1]}{b[-1]}" for a, _, b in found} == pairs
+        assert all(store.explain(triple) for triple in found)
 
 
 def test_members_of_two_lists_at_a_node_may_be_equal(tmp_path: Path) -> None:
