@@ -114,6 +114,15 @@ def numbered(
         return _numbered(engine, scratch, {*asked, *wanted}, wanted, counters, known, "new_term")
 
 
+def in_new_term(engine: Workbench, counters: Counters) -> Numbered:
+    """The terms in working table `new_term`, which `encode` made; counters: after it."""
+    found = engine.query(f"SELECT {token_sql('t')} AS token, id, value, ill_typed FROM new_term t").to_pydict()
+    ids = dict(zip(found["token"], found["id"], strict=True))
+    values = {number: home for number, home in zip(found["id"], found["value"], strict=True) if home is not None}
+    ill = [number for number, is_ill in zip(found["id"], found["ill_typed"], strict=True) if is_ill]
+    return Numbered(ids, ids, values, ill, counters)
+
+
 def extend_few(engine: Workbench, tokens: Collection[str], counters: Counters) -> Numbered:
     """As `extend`, for a few tokens, without running over every term."""
     with engine.scratch() as scratch:

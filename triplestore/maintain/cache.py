@@ -197,6 +197,8 @@ class ClosureCache:
             literals = self.literals.with_new(state.layout, values or {}, ill_typed)
             state.change_asserted(*self._given(literals, added, removed))
             name = algorithm_of(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
+            if not len(state.asserted):  # the facts that are left may support each other by occurring
+                raise NotMaintainableError("nothing is asserted any more")
             checks.check(run, reasoning)
             if evaluator is not None and evaluator.mint.made:
                 literals = literals.with_new(state.layout, *evaluator.special())

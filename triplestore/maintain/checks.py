@@ -14,10 +14,11 @@ from triplestore.model.equality import Equality
 
 
 def check_occurring(run: MaintenanceContext) -> None:
-    """Raise NotMaintainableError if a rule that reads the terms that occur has matches of its other atoms."""
+    """Raise NotMaintainableError if a rule that reads the terms that occur has matches of its other atoms, or if
+    nothing occurs: owl:sameAs occurs as soon as any fact holds, and rules may read that."""
     program = run.program.program
-    if not len(run.state.asserted):
-        raise NotMaintainableError("nothing is asserted")
+    if not len(run.state.facts):
+        raise NotMaintainableError("no fact holds")
     for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items())):
         if not shape.uses_occurs:
             continue

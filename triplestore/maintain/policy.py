@@ -81,7 +81,7 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Sizes) -> Plan:
     if algorithm != "auto":
         return _named(algorithm, minus > 0, "nothing is deleted")
     scratch = _scratch(sizes)
-    inserted = plus * max(1.0, sizes.facts / max(1, sizes.asserted))  # as many as the other asserted facts lead to
+    inserted = plus * (sizes.facts / sizes.asserted if sizes.asserted else 1.0)
     if LIMITS.fact * max(minus, inserted) > scratch:
         return Plan(None, f"{minus:,} of {sizes.asserted:,} asserted facts are deleted, {plus:,} added", Budget())
     few = minus * LIMITS.fact * LIMITS.sample <= sizes.facts

@@ -229,10 +229,13 @@ def all_of(workspace: Workspace, scratch: Scratch, graph: str) -> str:
     return scratch.create("unwanted", f"SELECT CAST({place} AS BIGINT) AS g, s, p, o FROM ({triples}) t")
 
 
-def facts_of(tx: Transaction) -> tuple[list[Fact], list[Fact]]:
-    """The triples of the working tables `plus` and `minus`."""
-    found = []
-    for name in ("plus", "minus"):
+def facts_of(tx: Transaction, change: Change) -> tuple[list[Fact], list[Fact]]:
+    """The triples of the working tables `plus` and `minus`; a table is read only if the change has rows for it."""
+    found: list[list[Fact]] = []
+    for name, size in (("plus", change.added), ("minus", change.removed)):
+        if not size:
+            found.append([])
+            continue
         rows = tx.engine.query(f"SELECT s, p, o FROM {name}")
         found.append(sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
     return found[0], found[1]

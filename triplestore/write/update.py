@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from triplestore.dictionary.encoding import Numbered
+from triplestore.dictionary.encoding import Numbered, in_new_term
 from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.dataset import Quad, QuadOperation
 from triplestore.model.errors import UsageError
@@ -103,15 +103,22 @@ def maintained(
     return in_tables.maintained(tx, change, algorithm, found) if isinstance(found, Refused) else found
 
 
-def netted(tx: Transaction, change: Change, algorithm: str, terms: Numbered, refused: Refused | None) -> ChangeSet:
-    """What a change makes of the version at hand that was netted in tables, whatever its size. terms: the new ones.
-    refused: why it is not to be maintained in memory, if so."""
+def netted(
+    tx: Transaction, change: Change, algorithm: str, terms: Numbered | None = None, refused: Refused | None = None
+) -> ChangeSet:
+    """Return the change set for a change of any size that was netted in tables.
+
+    terms: the new terms; None if only working table `new_term` holds them. refused: why the change must not be
+    maintained in memory.
+    """
     if not change and tx.workspace.manifest.materialised:
         return graphs_only(tx, change)
     memory = refused or in_memory.closure(tx, change.added + change.removed, algorithm)
     if isinstance(memory, Refused):
         return in_tables.maintained(tx, change, algorithm, memory)
-    change = replace(change, facts=Facts(*facts_of(tx), terms))
+    if terms is None:
+        terms = in_new_term(tx.engine, change.counters)
+    change = replace(change, facts=Facts(*facts_of(tx, change), terms))
     found = in_memory.maintained(tx, memory, change, algorithm)
     return in_tables.maintained(tx, change, algorithm, found) if isinstance(found, Refused) else found
 

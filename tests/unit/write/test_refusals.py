@@ -10,7 +10,7 @@ from rdflib import OWL, RDF, RDFS, Literal, Namespace
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.maintain import in_tables
-from triplestore.write import in_memory
+from triplestore.write import in_memory, load
 from triplestore.write.change import Reason
 
 E = Namespace("http://e/")
@@ -122,7 +122,8 @@ def test_a_large_deletion_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_replaced_in_part_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replacement is netted in tables, with no refusal before: its reason is what goes."""
+    """A replacement that is too large for memory: the reason names what is deleted."""
+    monkeypatch.setattr(load, "FEW", 0)
     monkeypatch.setattr(in_tables, "SMALL_SHARE", 1.0)
     (tmp_path / "kept.nt").write_text("".join(f"{s.n3()} {p.n3()} {o.n3()} .\n" for s, p, o in (*SCHEMA, *FACTS[1:])))
     with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as store:
