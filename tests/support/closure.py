@@ -12,6 +12,7 @@ from triplestore.closure.view import ClosureView
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
+from triplestore.maintain.late_rounds import derive
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.equality import Equality
@@ -45,7 +46,7 @@ def materialised(
         engine.view("given", "SELECT s, p, o FROM asserted")
         constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     known = Datatypes(True) if datatypes else None
-    SemiNaive(engine, rules, equality, constants, many=many, datatypes=known).materialise()
+    SemiNaive(engine, rules, equality, constants, many=many, datatypes=known, late=derive).materialise()
     return expanded(engine, equality, datatypes)
 
 

@@ -16,6 +16,7 @@ from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
+from triplestore.maintain.late_rounds import derive
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.errors import InputError
@@ -137,7 +138,7 @@ def materialised(
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     engine.view("given", "SELECT s, p, o FROM asserted")
     constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
-    SemiNaive(engine, rules, equality, constants, mint=Mint(engine, counters)).materialise()
+    SemiNaive(engine, rules, equality, constants, mint=Mint(engine, counters), late=derive).materialise()
     got, violated = expanded(engine, equality)
     return everything(engine), got, violated
 

@@ -17,6 +17,7 @@ from triplestore.maintain import Reasoning
 from triplestore.maintain.budget import Budget
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows, Watch
 from triplestore.maintain.datatypes import wrong_types_in
+from triplestore.maintain.late_rounds import derive
 from triplestore.maintain.violations import Violation, clashes_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.deletion import NotDeletableError
@@ -62,7 +63,9 @@ class Bench:
     def materialise(self, asserted: Iterable[Fact]) -> State:
         self._assert(asserted)
         constants = self.reasoning.constants
-        SemiNaive(self.engine, self.rules, self.equality, constants, datatypes=self.datatypes).materialise()
+        SemiNaive(
+            self.engine, self.rules, self.equality, constants, datatypes=self.datatypes, late=derive
+        ).materialise()
         return self.state()
 
     def _assert(self, asserted: Iterable[Fact]) -> None:
@@ -77,7 +80,7 @@ class Bench:
         engine.create("plus", minus("given", "given_before", "spo"))
         engine.create("minus", minus("given_before", "given", "spo"))
         constants = self.reasoning.constants
-        run = SemiNaive(engine, self.rules, self.equality, constants, track=True, datatypes=self.datatypes)
+        run = SemiNaive(engine, self.rules, self.equality, constants, track=True, datatypes=self.datatypes, late=derive)
         try:
             run.delete_and_insert("minus", "plus")
         except NotDeletableError:

@@ -35,6 +35,7 @@ from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.dred import NAME as DRED
 from triplestore.maintain.extend import INSERTION
+from triplestore.maintain.late_rounds import derive
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
@@ -181,7 +182,7 @@ class _Mode:
         self._put(number - 1)
         bench.engine.load("plus", triples_table(plus))
         bench.engine.load("asserted", triples_table(sorted(self.asserted[number])))
-        SemiNaive(bench.engine, bench.rules, bench.equality, bench.reasoning.constants).insert("plus")
+        SemiNaive(bench.engine, bench.rules, bench.equality, bench.reasoning.constants, late=derive).insert("plus")
         self._expanded(f"inserted by tables, update {number}", number)
 
     def _deleted(self, number: int) -> None:

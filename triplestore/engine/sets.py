@@ -59,6 +59,49 @@ def merged(left: Ids, right: Ids) -> Ids:
     return np.insert(left, np.searchsorted(left, right), right)
 
 
+class Growing:
+    """A set that grows by small sets, as sorted arrays of geometrically decreasing sizes (Bentley and Saxe 1980): to
+    add n values one after the other takes n log n steps."""
+
+    def __init__(self) -> None:
+        self._levels: list[Ids] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._levels))
+
+    @property
+    def all(self) -> Ids:
+        """Every value, sorted."""
+        while len(self._levels) > 1:
+            last = self._levels.pop()
+            self._levels[-1] = merged(self._levels[-1], last)
+        return self._levels[0] if self._levels else NONE
+
+    def add(self, new: Ids) -> None:
+        """Add sorted values, none of which is in the set."""
+        if not len(new):
+            return
+        self._levels.append(new)
+        while len(self._levels) > 1 and len(self._levels[-2]) <= _RATIO * len(self._levels[-1]):
+            last = self._levels.pop()
+            self._levels[-1] = merged(self._levels[-1], last)
+
+    def take(self, values: Ids) -> Mask:
+        """Remove values, which are sorted; which of them were in the set."""
+        found = np.zeros(len(values), dtype=np.bool_)
+        for number, level in enumerate(self._levels):
+            here = member(values, level)
+            if here.any():
+                found |= here
+                self._levels[number] = minus(level, values[here])
+        self._levels = [level for level in self._levels if len(level)]
+        return found
+
+
+_RATIO: Final = 4
+"""A level of a `Growing` set is merged with the next one up unless that has more than so many times its values."""
+
+
 def combinations(columns: Sequence[Ids]) -> tuple[Ids, Ids]:
     """The combinations of values in columns of one length: (a row that has each, the number of that of every row)."""
     number = np.zeros(len(columns[0]), dtype=np.int64)

@@ -34,6 +34,8 @@ class Reasoning:
 
     def evaluation(self, engine: Engine, report: Report | None, mint: Mint | None, track: bool = False) -> SemiNaive:
         """The semi-naive evaluation of the rules over the working tables of `engine`."""
+        from triplestore.maintain import late_rounds  # which needs what this module defines
+
         return SemiNaive(
             engine,
             self.rules,
@@ -43,6 +45,7 @@ class Reasoning:
             report=report,
             mint=mint,
             datatypes=self.datatypes,
+            late=late_rounds.derive,
         )
 
 

@@ -7,7 +7,7 @@ the sorted arrays of a store's `same_as`, so that the cost of a change follows t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -25,6 +25,10 @@ class Map(Protocol):
 
     def expand(self, codes: Ids) -> tuple[Ids, Ids]:
         """(row, member) for every member of the class of each of these representatives."""
+
+
+_FEW: Final = 16
+"""Terms of a partition for each that is looked up from which arrays of all of them are not made for it."""
 
 
 class Groups:
@@ -61,8 +65,12 @@ class Partition:
     def __init__(self) -> None:
         self.representative: dict[int, int] = {}
         self.members: dict[int, tuple[int, ...]] = {}
-        self._arrays: tuple[Ids, Ids] | None = None
+        self._arrays: tuple[Ids, Ids] | None = None  # None: to be made again, at the price of all that there is
         self._groups: Groups | None = None
+
+    def _few(self, codes: Ids, made: object) -> bool:
+        """Whether looking codes up one by one costs less than making arrays of the whole partition."""
+        return made is None and _FEW * len(codes) < len(self.representative)
 
     def put(self, members: Iterable[int]) -> None:
         """Make one class of these terms; a single one becomes its own representative, by name."""
@@ -112,13 +120,19 @@ class Partition:
 
     def known(self, codes: Ids) -> Mask:
         """The terms that the partition knows."""
+        if self._few(codes, self._arrays):
+            return np.array([code in self.representative for code in codes.tolist()], dtype=np.bool_)
         return member(codes, self._sorted()[0])
 
     def normalise(self, codes: Ids) -> Ids:
+        if self._few(codes, self._arrays):
+            return np.array([self.representative.get(code, code) for code in codes.tolist()], dtype=np.int64)
         terms, named = self._sorted()
         return _mapped(codes, terms, named)
 
     def large(self, codes: Ids) -> Mask:
+        if self._few(codes, self._groups):
+            return np.array([code in self.members for code in codes.tolist()], dtype=np.bool_)
         return member(codes, self._grouped().keys)
 
     def _grouped(self) -> Groups:
@@ -129,6 +143,10 @@ class Partition:
         return self._groups
 
     def expand(self, codes: Ids) -> tuple[Ids, Ids]:
+        if self._few(codes, self._groups):
+            members = [self.members.get(code, (code,)) for code in codes.tolist()]
+            rows = np.repeat(np.arange(len(codes), dtype=np.int64), [len(some) for some in members])
+            return rows, np.array([one for some in members for one in some], dtype=np.int64)
         return _expand(codes, self.large(codes), self._grouped())
 
 

@@ -7,12 +7,13 @@ rule instance with a fact of the delta fires once. The fixpoint is an empty delt
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
 
 from triplestore.maintain.context import MaintenanceContext
-from triplestore.maintain.keys import NONE, Ids, union
+from triplestore.maintain.keys import NONE, Ids, member, union
 from triplestore.maintain.program import Specialised, as_keys, instances_lost, shared
 from triplestore.materialise.figures import RoundFigures
 from triplestore.materialise.stages import both
@@ -29,15 +30,17 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
     derived, figures = state.normalised(new), RoundFigures(0)
     issued = run.program.unconditional
     before = closed_by or shared(run.layout, run.before, run.program)
-    inserted = 0
+    inserted, dirty = 0, _sorted(run.dirty)
     while True:
         merged = figures.merged
-        delta = _absorbed(run, derived, figures)
+        delta, changed = _absorbed(run, derived, figures)
         delta = delta[~state.facts.contains(delta)]
-        if len(state.schema_of(delta)) or _stale(run):
+        dirty = union(dirty, changed)
+        if len(state.schema_of(delta)) or _stale(run, dirty):
             run.program = _respecialised(run, delta)
             closed = as_keys(run.layout, run.program.schema)
             delta = union(delta, closed[~state.facts.contains(closed)])
+        dirty = NONE
         later = run.program.unconditional - issued
         issued |= later
         fresh = instances_lost(run.program, before)
@@ -58,21 +61,23 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
     complete_reflexive(run)
 
 
-def _absorbed(run: MaintenanceContext, derived: Ids, figures: RoundFigures) -> Ids:
-    """The derived facts, distinct and normalised, after the equalities among them have merged classes."""
-    state = run.state
+def _absorbed(run: MaintenanceContext, derived: Ids, figures: RoundFigures) -> tuple[Ids, Ids]:
+    """The derived facts, distinct and normalised, after the equalities among them have merged classes; and the terms
+    whose classes have changed by that."""
+    state, changed = run.state, NONE
     while True:
         facts, equalities = run.sorted_heads(derived)
         if not len(equalities):
             if state.equality != Equality.AXIOMS:
-                return facts
-            return union(facts, _asserted_reflexive(run, derived))
+                return facts, changed
+            return union(facts, _asserted_reflexive(run, derived)), changed
         s, _, o = run.layout.unpack(equalities)
         lost = state.classes.merge(zip(s.tolist(), o.tolist(), strict=True))
-        named = state.classes.normalise(np.array(sorted(lost), dtype=np.int64))
-        run.dirty |= lost | set(named.tolist())
+        terms = _sorted(lost)
+        named = state.classes.normalise(terms)
+        run.dirty.update(lost, named.tolist())
+        changed = union(changed, terms, named)
         figures.merged += len(lost)
-        terms = np.array(sorted(lost), dtype=np.int64)
         if run.program.program.uses_inequality:  # `?x != ?y` may begin to hold for the class that grew
             terms = union(terms, named)
         outdated = state.remove(state.mentioning(terms))
@@ -88,15 +93,23 @@ def _asserted_reflexive(run: MaintenanceContext, derived: Ids) -> Ids:
     return same[run.state.asserted.contains(same)]
 
 
-def _stale(run: MaintenanceContext) -> bool:
-    """Whether a term of the schema or a constant of the rules is no longer a representative."""
+def _stale(run: MaintenanceContext, changed: Ids) -> bool:
+    """Whether a term of the schema or a constant of the rules is no longer a representative. changed: the terms whose
+    classes have changed since the program was made."""
     if run.renewed and not run.specialised_again:
         run.specialised_again = True
         return True
-    if not run.dirty:
+    if not len(changed):
         return False
     terms = run.layout.encode(run.program.terms)
-    return bool((run.state.classes.normalise(terms) != terms).any())
+    used = terms[member(terms, changed)]
+    return bool((run.state.classes.normalise(used) != used).any())
+
+
+def _sorted(terms: Collection[int]) -> Ids:
+    found = np.fromiter(terms, np.int64, len(terms))
+    found.sort()
+    return found
 
 
 def _respecialised(run: MaintenanceContext, delta: Ids) -> Specialised:

@@ -109,10 +109,14 @@ class Specialised:
     def seeing(self, dirty: Collection[int]) -> dict[Shape, dict[Row, str]]:
         """The instances that may have more matches when the classes of these terms (codes) have grown, with no fact
         that is new."""
-        found, changed = {}, set(self.rules.layout.decode(np.array(sorted(dirty), dtype=np.int64)).tolist())
-        for shape, rows in self.program.instances.items() if changed else ():
-            if shape.sees_parameters:
-                found[shape] = {row: name for row, name in rows.items() if not set(row).isdisjoint(changed)}
+        asking = {shape: rows for shape, rows in self.program.instances.items() if shape.sees_parameters}
+        if not asking:
+            return {}
+        changed = set(self.rules.layout.decode(np.array(sorted(dirty), dtype=np.int64)).tolist())
+        found = {
+            shape: {row: name for row, name in rows.items() if not changed.isdisjoint(row)}
+            for shape, rows in asking.items()
+        }
         return {shape: rows for shape, rows in found.items() if rows}
 
     def reach(self, facts: Iterable[Node]) -> set[Node] | None:

@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 
 from triplestore.compile.schema import Fact, Vocabulary
+from triplestore.engine.sets import Growing
 from triplestore.maintain.classes import Classes, Map
-from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, minus, union
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member, union
 from triplestore.maintain.relation import Relation
 from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, TYPE
@@ -24,10 +25,7 @@ _FEW: Final = 64
 
 
 class ClosureState:
-    """E (`asserted`), I (`facts`) and pi (`classes`) of one version; `equality` as in `Reasoning`.
-
-    `added` and `removed` are the net change of `facts` since `begin`, sorted keys.
-    """
+    """E (`asserted`), I (`facts`) and pi (`classes`) of one version; `equality` as in `Reasoning`."""
 
     def __init__(
         self, layout: Layout, asserted: Relation, facts: Relation, classes: Classes, equality: Equality
@@ -40,9 +38,19 @@ class ClosureState:
 
     def begin(self) -> None:
         """Begin an update."""
-        self.added, self.removed = NONE, NONE
+        self._added, self._removed = Growing(), Growing()
         self.plus, self.minus = NONE, NONE
         self.classes.mark()
+
+    @property
+    def added(self) -> Ids:
+        """The facts that are in I and were not at `begin`, sorted."""
+        return self._added.all
+
+    @property
+    def removed(self) -> Ids:
+        """The facts that were in I at `begin` and are not, sorted."""
+        return self._removed.all
 
     # -- changing --------------------------------------------------------------------------------------------------
 
@@ -54,23 +62,13 @@ class ClosureState:
     def add(self, keys: Ids) -> Ids:
         """Add facts to I; returns those that were new."""
         new = self.facts.add(keys)
-        back = member(new, self.removed)
-        if back.any():
-            self.removed = minus(self.removed, new[back])
-            self.added = union(self.added, new[~back])
-        elif len(new):
-            self.added = union(self.added, new)
+        self._added.add(new[~self._removed.take(new)])
         return new
 
     def remove(self, keys: Ids) -> Ids:
         """Remove facts from I; returns those that were in it."""
         removed = self.facts.remove(keys)
-        late = member(removed, self.added)
-        if late.any():
-            self.added = minus(self.added, removed[late])
-            self.removed = union(self.removed, removed[~late])
-        elif len(removed):
-            self.removed = union(self.removed, removed)
+        self._removed.add(removed[~self._added.take(removed)])
         return removed
 
     @contextmanager

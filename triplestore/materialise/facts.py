@@ -131,6 +131,13 @@ class Facts:
             return delta
         return f"(SELECT {columns} FROM {old} UNION ALL SELECT {columns} FROM {delta})"
 
+    def moved(self) -> None:
+        """Take note that `fact` was changed other than by the delta: what is known of its rows is found again."""
+        self.rewrites += 1
+        self.late = []
+        if self._occurs:
+            self.occur()
+
     def promote(self) -> None:
         """The delta becomes part of `fact`."""
         if self.new:

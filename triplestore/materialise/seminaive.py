@@ -35,6 +35,7 @@ from triplestore.compile.sql import Terms
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
+from triplestore.engine.sets import Ids
 from triplestore.engine.sql import Select
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
@@ -42,6 +43,7 @@ from triplestore.materialise.deletion import Deletion
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.firing import Firing, Statement
+from triplestore.materialise.late import Late, LeavingTables
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.ontology import MANY
 from triplestore.materialise.rewriting import Rewriting
@@ -67,6 +69,7 @@ class SemiNaive:
     many: schema facts of a kind from which they are joined by the engine (None: `ontology.MANY`); with NOT
     or AGGREGATE none are, as strata depend on the schema.
     track: keep the net change of `fact` in working tables `added` and `removed`. mint: for rules that make terms.
+    late: carries on a run whose rounds have become small, in memory.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class SemiNaive:
         many: int | None = None,
         mint: Mint | None = None,
         datatypes: Datatypes | None = None,
+        late: Late | None = None,
     ) -> None:
         self.engine, self.equality, self.track, self.report = engine, equality, track, report
         self.rules = tuple(rules)
@@ -92,6 +96,7 @@ class SemiNaive:
         self.stages = Stages(engine, self.rules, equality)
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
         self._constants, self._datatypes, self._many = constants, datatypes, MANY if many is None else many
+        self._late, self._leaving = late, LeavingTables()
         self._making = 0  # rounds in which rules have made terms
         self._scratch = engine.scratch()
         self._begin()
@@ -236,6 +241,8 @@ class SemiNaive:
         while True:
             check()
             started = time.perf_counter()
+            if self._late is not None and self._leaving.due(facts.new, facts.old) and not specialisation.unsettled:
+                self._finish_in_memory()
             facts.summarise()
             closed = self._transitive.extend(self.program.instances.get(CHAIN, {}))
             fresh = specialisation.refresh()
@@ -264,6 +271,41 @@ class SemiNaive:
             self.figures.rounds.append(figures)
             if self.report:
                 self.report(figures)
+
+    def _finish_in_memory(self) -> None:
+        """Have the rounds that are left done in memory, and take over what they changed. The next round in tables finds
+        an empty delta, or what is not for memory: the types of literals that new schema facts ask for."""
+        assert self._late is not None
+        facts, found = self._facts, self._late(self._specialisation, self.report)
+        self._leaving.stay()
+        if found is None:
+            return
+        with self.engine.scratch() as scratch:
+
+            def loaded(label: str, names: Sequence[str], columns: Sequence[Ids]) -> str:
+                return scratch.load(label, pa.table({n: int64s(c) for n, c in zip(names, columns, strict=True)}))
+
+            if len(found.removed[0]):
+                facts.take_out(f"SELECT s, p, o FROM {loaded('late_removed', 'spo', found.removed)}")
+                facts.empty("derived")
+            facts.begin(Select(loaded("late_added", "spo", found.added), "spo"))
+            facts.summarise()
+            facts.new_terms = 0
+            facts.promote()
+            facts.empty("delta")
+            facts.new = 0
+            facts.moved()
+            if len(found.merged[0]):
+                columns = "term", "representative"
+                if len(found.outdated[0]):
+                    outdated = loaded("late_outdated", columns, found.outdated)
+                    self.engine.remove("same_as", f"SELECT term, representative FROM {outdated}")
+                merged = loaded("late_merged", columns, found.merged)
+                self.engine.append("same_as", [Select(merged, columns)])
+                self._specialisation.merged(merged)
+        self._rewriting.apart = self._rewriting.apart or found.apart
+        self.figures.rounds += found.figures.rounds
+        self.figures.joins += found.figures.joins
 
     def _execute(self, statements: Sequence[Statement], figures: RoundFigures) -> None:
         """Run statements into `derived`; what they did."""

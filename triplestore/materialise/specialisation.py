@@ -62,6 +62,13 @@ class Specialisation:
         self._issued: set[Fact] = set()  # what was in `later` before
         self._datatypes: Names = {}  # the datatypes by the ids that `fact` has for them
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether the next round has more to look at than the delta: rules to be specialised again, or instances that
+        see classes that have grown."""
+        seeing = self._grown and any(shape.sees_parameters for shape in self.program.instances)
+        return self.stale or seeing or bool(self._starting)
+
     def refresh(self) -> Instances:
         """Bring schema and program up to date with the delta (which was summarised); the instances that are new. What
         now holds without condition is left in `later`."""

@@ -25,7 +25,10 @@ def cascade(path: Path, merges: int) -> Path:
     return path
 
 
-def test_rounds_need_no_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("largest", [0, 10_000], ids=["tables", "memory"])
+def test_rounds_need_no_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
+    """A run that began in tables leaves them after a few small rounds."""
+    monkeypatch.setattr(load, "FEW", largest)
     run, statements = Connection._run, list[str]()
 
     def counted(self: Connection, work: object, sql: str) -> object:

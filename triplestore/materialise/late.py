@@ -1,0 +1,63 @@
+"""When the rounds of a run leave the tables, and what comes back.
+
+A round in tables costs about as much as reading `_ROUND` facts into memory. So a run leaves the tables once its small
+rounds have cost as much as reading all its facts would: it never takes more than twice the time of the better choice,
+whatever follows (the ski-rental argument).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from triplestore.engine.sets import Ids
+from triplestore.materialise.figures import Figures, Report
+from triplestore.materialise.specialisation import Specialisation
+
+SMALL: Final = 10_000
+"""Facts of a delta up to which a round is small: its cost in tables is that of statements, not of facts."""
+
+_ROUND: Final = 50_000
+"""Facts that are read into memory in the time of one small round in tables."""
+
+_FIRST: Final = 3
+"""Small rounds for which every run stays in tables: most runs end with two or three."""
+
+MOST: Final = 20_000_000
+"""Facts up to which a run may leave the tables. They take 40 bytes each while they are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateRounds:
+    """The net change that rounds in memory made of the working tables: facts (s, p, o), rows of `same_as` (term,
+    representative). apart: whether two literals were derived to be equal."""
+
+    added: tuple[Ids, Ids, Ids]
+    removed: tuple[Ids, Ids, Ids]
+    merged: tuple[Ids, Ids]
+    outdated: tuple[Ids, Ids]
+    apart: bool
+    figures: Figures
+
+
+Late = Callable[[Specialisation, Report | None], LateRounds | None]
+"""Carries a run on to its fixpoint in memory (`triplestore.maintain.late_rounds`); None where it cannot."""
+
+
+class LeavingTables:
+    """Decides when a run leaves the tables, by the sizes of its deltas."""
+
+    def __init__(self) -> None:
+        self._small = 0
+
+    def due(self, delta: int, facts: int) -> bool:
+        """Count a round that begins with so many new facts; whether it is better done in memory."""
+        if not 0 < delta <= SMALL or facts > MOST:
+            return False
+        self._small += 1
+        return self._small > _FIRST + facts // _ROUND
+
+    def stay(self) -> None:
+        """The run cannot leave the tables, or has come back: count again, for longer."""
+        self._small = -10 * max(self._small, 1)
