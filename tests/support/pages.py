@@ -84,17 +84,20 @@ class PagedTables:
         gone: list[list[Fact]] = [[] for _ in range(random.randint(1, 2))]
         for row in dead:
             random.choice(gone).append(row)
-        files, tombstones = ([self._file(part) for part in some if part] for some in (parts, gone))
+        files, tombstones = (
+            [self.file(part, random.random() >= 0.3) for part in some if part] for some in (parts, gone)
+        )
         return TableFiles(tuple(files), tuple(tombstones))
 
-    def _file(self, rows: list[Fact]) -> WrittenFile:
+    def file(self, rows: list[Fact], turned: bool) -> WrittenFile:
+        """A file of rows. turned: there is a second one, by (p, o, s)."""
         self._written += 1
         table, name = triples_table(rows), f"t{self._written}"
         file = self._put(table, name, FACT.order)
-        if self._random.random() < 0.3:
+        if not turned:
             return file
-        turned = self._put(table, f"{name}-turned", FACT.turned)
-        return WrittenFile(file.path, file.rows, file.bytes, file.sha256, turned)
+        second = self._put(table, f"{name}-turned", FACT.turned)
+        return WrittenFile(file.path, file.rows, file.bytes, file.sha256, second)
 
     def _put(self, table: pa.Table, name: str, order: tuple[str, ...]) -> WrittenFile:
         path = self._versions.data / f"{name}.parquet"

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, merged, minus, union
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, merged, minus, union
 from triplestore.maintain.runs import ArrayRun, Run
 
 ALL: Final = 1 << 62
@@ -34,8 +34,7 @@ class Relation:
         self.layout = layout
         self._runs = [*runs, ArrayRun(layout, keys)] if len(keys) else [*runs]
         self._dead = [*dead]
-        self._added, self._turned_added = NONE, NONE
-        self._removed = NONE
+        self._added, self._removed = (ArrayRun(layout, NONE) for _ in range(2))
 
     def __len__(self) -> int:
         return sum(map(len, self._runs)) - sum(map(len, self._dead)) + len(self._added) - len(self._removed)
@@ -44,9 +43,9 @@ class Relation:
     def keys(self) -> Ids:
         """Every triple, sorted; read whole."""
         base = union(*(run.all() for run in self._runs)) if len(self._runs) != 1 else self._runs[0].all()
-        for gone in (*(run.all() for run in self._dead), self._removed):
+        for gone in (*(run.all() for run in self._dead), self._removed.keys):
             base = minus(base, gone)
-        return merged(base, self._added)
+        return merged(base, self._added.keys)
 
     def copy(self) -> Relation:
         """One that changes by itself."""
@@ -62,12 +61,12 @@ class Relation:
     def sample(self, wanted: int) -> Ids:
         """Some triples, spread over the set evenly: about so many."""
         every = max(1, sum(map(len, self._runs)) // wanted)
-        some = union(*(run.sample(every) for run in self._runs), self._added[::every])
+        some = union(*(run.sample(every) for run in (*self._runs, self._added)))
         return some[self.contains(some)]
 
     def contains(self, keys: Ids) -> Mask:
         """Which of the keys are in the set."""
-        return member(keys, self._added) | self._in_base(keys)
+        return self._added.member(keys) | self._in_base(keys)
 
     def _in_base(self, keys: Ids) -> Mask:
         found = np.zeros(len(keys), dtype=np.bool_)
@@ -78,7 +77,7 @@ class Relation:
     def _left(self, keys: Ids, found: Mask) -> Mask:
         """Which keys of the runs, being `found`, are not gone."""
         if len(self._removed):
-            found &= ~member(keys, self._removed)
+            found &= ~self._removed.member(keys)
         for run in self._dead:
             found &= ~run.member(keys)
         return found
@@ -94,11 +93,11 @@ class Relation:
         """Add triples of which none is in the set, sorted. Nothing is read for it."""
         if not len(new):
             return
-        back = member(new, self._removed)
+        back = self._removed.member(new)
         if back.any():
-            self._removed = minus(self._removed, new[back])
-        self._added = merged(self._added, new[~back])
-        self._turned_added = NONE
+            self._removed = ArrayRun(self.layout, minus(self._removed.keys, new[back]))
+        if not back.all():
+            self._added = ArrayRun(self.layout, merged(self._added.keys, new[~back]))
         self._settle()
 
     def remove(self, keys: Ids) -> Ids:
@@ -112,18 +111,18 @@ class Relation:
         """Remove triples that are all in the set, sorted. Nothing is read for it."""
         if not len(there):
             return
-        late = member(there, self._added)
+        late = self._added.member(there)
         if late.any():
-            self._added = minus(self._added, there[late])
-            self._turned_added = NONE
-        self._removed = merged(self._removed, there[~late])
+            self._added = ArrayRun(self.layout, minus(self._added.keys, there[late]))
+        if not late.all():
+            self._removed = ArrayRun(self.layout, merged(self._removed.keys, there[~late]))
         self._settle()
 
     def _settle(self) -> None:
         """Merge the patch into the large array once it is large; one on files stays beside them."""
         if self.outgrown and all(isinstance(run, ArrayRun) for run in (*self._runs, *self._dead)):
             self._runs, self._dead = [ArrayRun(self.layout, self.keys)], []
-            self._added, self._turned_added, self._removed = NONE, NONE, NONE
+            self._added, self._removed = (ArrayRun(self.layout, NONE) for _ in range(2))
 
     def match(self, p: Ids, s: Ids | None, o: Ids | None, most: int = ALL) -> tuple[Ids, Ids, bool]:
         """For each row of predicate numbers (-1: none), and of subject and object codes where given, the triples that
@@ -137,8 +136,8 @@ class Relation:
         rows: list[Ids] = []
         keys: list[Ids] = []
         cut = False
-        for run in self._turned_runs if turned else self._runs:
-            at, found, more = run.ranges(low, last, most)
+        for run in self._runs:
+            at, found, more = _in_order(run, turned).ranges(low, last, most)
             if turned:
                 found = layout.turned(found)
             if len(found) and (len(self._removed) or self._dead):
@@ -148,7 +147,7 @@ class Relation:
             keys.append(found)
             cut |= more
         if len(self._added):
-            at, found, more = self._added_in(turned).ranges(low, last, most)
+            at, found, more = _in_order(self._added, turned).ranges(low, last, most)
             rows.append(at)
             keys.append(layout.turned(found) if turned else found)
             cut |= more
@@ -157,12 +156,16 @@ class Relation:
         return (np.concatenate(rows), np.concatenate(keys), cut) if rows else (NONE, NONE, False)
 
     def count(self, p: Ids, s: Ids | None, o: Ids | None) -> int:
-        """How many triples `match` would find for all rows, removed ones included."""
+        """How many triples `match` would find for all rows; an estimate where many rows look into many pages of a file.
+        Of whole triples, at most one a row, which are not looked for."""
         if s is not None and o is not None:
             return len(p)
         low, last, turned = self._bounds(p, s, o)
-        runs = [*(self._turned_runs if turned else self._runs), self._added_in(turned)]
-        return sum(run.count(low, last) for run in runs)
+        there, gone = (
+            sum(_in_order(run, turned).count(low, last) for run in runs if len(run))
+            for runs in ((*self._runs, self._added), (*self._dead, self._removed))
+        )
+        return max(0, there - gone)
 
     def _bounds(self, p: Ids, s: Ids | None, o: Ids | None) -> tuple[Ids, Ids, bool]:
         """The first and the last key that the triples may have that match each row, and whether in the second order."""
@@ -179,14 +182,6 @@ class Relation:
             turned = False
         return low, np.where(p >= 0, low + (span - 1), low - 1), turned
 
-    @property
-    def _turned_runs(self) -> Sequence[Run]:
-        return [run.turned() for run in self._runs]
 
-    def _added_in(self, turned: bool) -> ArrayRun:
-        """The added triples, in one of the orders."""
-        if not turned:
-            return ArrayRun(self.layout, self._added)
-        if len(self._turned_added) != len(self._added):
-            self._turned_added = np.sort(self.layout.turned(self._added))
-        return ArrayRun(self.layout, self._turned_added)
+def _in_order(run: Run, turned: bool) -> Run:
+    return run.turned() if turned else run

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, union
 from triplestore.model.terms import KIND_BITS
@@ -25,7 +26,7 @@ _AHEAD: Final = 32
 """Pages that are read at a time: Parquet decodes the columns of several in as many threads."""
 
 _COUNTED: Final = 16
-"""Ranges whose first and last pages are read to tell how many keys many of them have."""
+"""Pages that are read to count the keys of many ranges."""
 
 _SAMPLED: Final = 16
 """Pages of a file that a sample is taken from, at most."""
@@ -44,7 +45,8 @@ class Run(Protocol):
         """For each row the keys from `low` to `last`, at most so many (in each of a few pages)."""
 
     def count(self, low: Ids, last: Ids) -> int:
-        """How many keys all ranges have; of a file and many ranges about so many."""
+        """How many keys all ranges have, a range that is there twice counting twice; of a file an estimate where they
+        begin and end in many pages."""
 
     def all(self) -> Ids:
         """Every key, sorted."""
@@ -104,6 +106,7 @@ class FileRun:
         low, high = (layout.encode(bounds.reshape(-1)).reshape(-1, 3) for bounds in (file.low, file.high))
         self._low_p, self._high_p = low[:, 0], high[:, 0]
         self._low, self._high = _bounds(low, high, layout.bits)
+        self._least, self._greatest = (bounds[:, 1] << layout.bits | bounds[:, 2] for bounds in (low, high))
         layout.register(self._predicates().tolist())
 
     def _predicates(self) -> Ids:
@@ -136,22 +139,39 @@ class FileRun:
         return np.concatenate(rows), np.concatenate(keys), some
 
     def count(self, low: Ids, last: Ids) -> int:
-        """See `Run`. Of a range over several pages only the first and the last one are read, and of many ranges those
-        of some: whoever asks chooses what to read by the answer."""
+        """See `Run`. A page that lies wholly within a range counts by the footer. Of the others, which have the ends of
+        ranges, at most `_COUNTED` are read, those that most ranges share above all: the answer is exact where there are
+        no more, and an estimate from what the ranges find in these where there are."""
+        low, last, times = _distinct_ranges(low, last)
         first, end = self._pages(low, last)
         before = np.append(0, np.cumsum(self._file.rows))
-        outer = end - first
-        wide = outer > 2
-        total = int((before[end[wide] - 1] - before[first[wide] + 1]).sum())
-        for ends, wanted in ((first, outer > 0), (end - 1, outer > 1)):
-            rows = np.flatnonzero(wanted)
-            every = max(1, -(-len(rows) // _COUNTED))
-            some = rows[::every]
-            counted = sum(
-                _count(page, low[some[at]], last[some[at]]) for page, at in self._by_page(ends[some], ends[some] + 1)
-            )
-            total += counted * len(rows) // max(len(some), 1)
-        return total
+        wide = end - first > 2
+        inner = before[np.where(wide, end - 1, first)] - before[np.where(wide, first + 1, first)]
+        total = int((inner * times).sum())
+        rows = np.concatenate((np.flatnonzero(end > first), np.flatnonzero(end - first > 1)))
+        pages = np.concatenate((first[end > first], end[end - first > 1] - 1))
+        mask = (1 << (2 * self._layout.bits)) - 1
+        whole = (self._low_p == self._high_p)[pages]
+        whole &= (self._least[pages] >= (low[rows] & mask)) & (self._greatest[pages] <= (last[rows] & mask))
+        total += int((self._file.rows[pages[whole]] * times[rows[whole]]).sum())
+        return total + self._count_within(pages[~whole], low[rows[~whole]], last[rows[~whole]], times[rows[~whole]])
+
+    def _count_within(self, pages: Ids, low: Ids, last: Ids, times: Ids) -> int:
+        """How many keys ranges have in a page each, counted so many times: see `count`."""
+        if not len(pages):
+            return 0
+        order = np.argsort(pages, kind="stable")
+        pages, low, last, times = pages[order], low[order], last[order], times[order]
+        some, starts = np.unique(pages, return_index=True)
+        ends = np.append(starts[1:], len(pages))
+        weights = np.add.reduceat(times, starts)
+        chosen, shares = _spread(weights)
+        found = 0.0
+        for keys, at, share in zip(self._keys(some[chosen].tolist()), chosen.tolist(), shares.tolist(), strict=True):
+            part = slice(int(starts[at]), int(ends[at]))
+            counts = np.searchsorted(keys, last[part], "right") - np.searchsorted(keys, low[part])
+            found += int((counts * times[part]).sum()) * share
+        return round(found)
 
     def all(self) -> Ids:
         """See `Run`."""
@@ -307,22 +327,28 @@ class TurnedRun:
 
 
 def _bounds(low: Ids, high: Ids, bits: int) -> tuple[Ids, Ids]:
-    """Of pages of sorted rows (p, a, b), by the least and the greatest of each column, without p: numbers that no key
-    is less than, and none is greater than. They ascend from the second page that has a predicate to the last one, and
-    from the first one to the one before the last.
+    """For each page of a file of sorted rows (p, a, b): a lower and an upper bound of its keys, without p. low, high:
+    the least and the greatest value of each column in each page, arrays of (page, column).
 
-    Where a page has several values of a, the least b by itself may be less than in its first key; but that key is not
-    less than that of the page before. A page of several predicates tells nothing but by its neighbours.
+    The lower bounds hold for keys of the first predicate of a page and ascend from the second page that has this
+    predicate to the last one; the upper bounds hold for keys of its last predicate and ascend from the first page that
+    has that one to the one before the last. `FileRun._pages` searches for no others.
+
+    Rows are sorted, so the first key of a page of one predicate has the least a of the page, and a b between the least
+    and the greatest; the last key likewise. No key of the page before is greater than the first key, and none of the
+    page after is less than the last one: that bounds pages of several predicates, whose own columns say little.
     """
     single = low[:, 0] == high[:, 0]
+    one = low[:, 1] == high[:, 1]  # then the columns are the first and the last key
     least, greatest = (bounds[:, 1] << bits | bounds[:, 2] for bounds in (low, high))
+    before = np.where(one, greatest, high[:, 1] << bits | low[:, 2])  # of pages of one predicate: <= the last key
+    after = np.where(one, least, low[:, 1] << bits | high[:, 2])  # and >= the first one
     least[~single], greatest[~single] = 0, (1 << 2 * bits) - 1
-    after = single[:-1] & (high[:-1, 0] == low[1:, 0])  # the page before has only the first predicate of this one
-    before = single[1:] & (high[:-1, 0] == low[1:, 0])
-    return (
-        np.append(least[:1], np.where(after, np.maximum(least[1:], least[:-1]), least[1:])),
-        np.append(np.where(before, np.minimum(greatest[:-1], greatest[1:]), greatest[:-1]), greatest[-1:]),
-    )
+    joined = high[:-1, 0] == low[1:, 0]
+    lower, upper = least.copy(), greatest.copy()
+    lower[1:] = np.where(joined & single[:-1], np.maximum(least[1:], before[:-1]), least[1:])
+    upper[:-1] = np.where(joined & single[1:], np.minimum(greatest[:-1], after[1:]), greatest[:-1])
+    return lower, upper
 
 
 def _bisect(values: Ids, start: Ids, stop: Ids, below: Callable[[Ids, Ids], Mask]) -> Ids:
@@ -337,6 +363,27 @@ def _bisect(values: Ids, start: Ids, stop: Ids, below: Callable[[Ids, Ids], Mask
         high[at[~before]] = middle[~before]
         at = at[low[at] < high[at]]
     return low
+
+
+def _distinct_ranges(low: Ids, last: Ids) -> tuple[Ids, Ids, Ids]:
+    """The ranges that are not empty, each once, and how often it was there. Those with one beginning have one end."""
+    some = np.flatnonzero((low <= last) & (low >= 0))
+    order = some[np.argsort(low[some], kind="stable")]
+    low, last = low[order], last[order]
+    starts = np.flatnonzero(np.append(True, low[1:] != low[:-1])[: len(low)])
+    return low[starts], last[starts], np.diff(np.append(starts, len(low)))
+
+
+def _spread(weights: Ids) -> tuple[Ids, npt.NDArray[np.float64]]:
+    """(which of some things to look at, ascending, and how many of the others each stands for, itself included): all of
+    them if they are few, else `_COUNTED` picks at equal steps of weight, so that the heavy ones are among them."""
+    if len(weights) <= _COUNTED:
+        return np.arange(len(weights), dtype=np.int64), np.ones(len(weights))
+    ends = np.cumsum(weights)
+    step = int(ends[-1]) / _COUNTED
+    picks = np.searchsorted(ends, (np.arange(_COUNTED) + 0.5) * step)
+    chosen, picked = np.unique(picks, return_counts=True)
+    return chosen, picked * step / weights[chosen]
 
 
 def _count(values: Ids, low: Ids, last: Ids) -> int:

@@ -112,6 +112,9 @@ class PageCache:
         self._dropped: set[Hashable] = set()
         self._bytes, self._room = 0, CACHED_FIRST
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def get(self, key: Hashable) -> Ids | None:
         """What was made of a page, if it is kept still."""
         found = self._kept.get(key)

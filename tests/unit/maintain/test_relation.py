@@ -15,6 +15,7 @@ from triplestore.maintain.relation import ALL, Relation
 from triplestore.model.errors import DamagedStoreError
 from triplestore.model.tables import FACT
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL
+from triplestore.storage.manifest import TableFiles
 from triplestore.storage.pages import PageCache
 
 Triple = tuple[int, int, int]
@@ -109,6 +110,88 @@ def check(layout: Layout, relation: Relation, truth: set[Triple], asked: list[Tr
         some = set(zip(rows.tolist(), triples_of(layout, keys), strict=True))
         assert some <= wanted
         assert cut or some == wanted
+
+
+@pytest.mark.parametrize("seed", seeds(range(1000), 25))
+def test_a_count_is_within_a_factor_of_two(seed: int) -> None:
+    """Layouts of pages of any size, predicates of a page or less to many pages, hubs, several files and tombstones, and
+    changes in memory: what orders joins is near the truth for one row and for many."""
+    random = Random(f"layout {seed}")
+    layout, terms = Layout((50, 600, 600, 600, 0)), random.choice((3, 20, 150, 500))
+    hubs = [random.randrange(terms) for _ in range(random.choice((0, 1, 3)))]
+
+    def term() -> int:
+        number = random.choice(hubs) if hubs and random.random() < 0.3 else random.randrange(terms)
+        return random.choice((FIRST_IRI, FIRST_IRI, FIRST_BLANK, FIRST_LITERAL)) + number
+
+    predicates = [FIRST_IRI + number for number in range(random.choice((1, 2, 4)))]
+    weights = [random.choice((1, 5, 30)) for _ in predicates]
+
+    def triple() -> Triple:
+        return term(), random.choices(predicates, weights)[0], term()
+
+    truth = {triple() for _ in range(random.choice((10, 300, 1500)))}
+    tables = PagedTables(random, random.choice((1, 3, 8, 30, 100)))
+    relation = tables.stored(tables.files(sorted(truth)), layout, random.choice((0, 20))).relation(FACT)
+    if random.random() < 0.5:
+        relation.remove(keys_of(layout, random.sample(sorted(truth), len(truth) // random.choice((2, 10)))))
+        relation.add(keys_of(layout, [triple() for _ in range(random.choice((1, 50)))]))
+    known = sorted(truth)
+    for rows in (1, 1, 1, 2, 30, 300):
+        asked = [random.choice(known) if random.random() < 0.7 else triple() for _ in range(rows)]
+        s, p, o = (column([t[i] for t in asked]) for i in range(3))
+        codes = layout.encode(s), layout.numbers(layout.encode(p)), layout.encode(o)
+        for by_s, by_o in ((True, False), (False, True), (False, False)):
+            given = codes[1], codes[0] if by_s else None, codes[2] if by_o else None
+            matched, counted = len(relation.match(*given)[0]), relation.count(*given)
+            assert matched <= 2 * counted, (rows, by_s, by_o)
+            assert counted <= 2 * matched, (rows, by_s, by_o)
+            if rows == 1:
+                assert counted == matched
+
+
+@pytest.mark.parametrize("page", [2, 5])
+def test_a_count_is_exact_at_every_alignment(page: int) -> None:
+    """A predicate of one subject, and of one object, begins and ends anywhere in the pages, among others."""
+    layout = Layout((50, 600, 600, 600, 0))
+    for before in range(page + 1):
+        for size in range(1, 4 * page):
+            rows = [(FIRST_IRI + i, FIRST_IRI, FIRST_IRI + 100) for i in range(before)]
+            rows += [(FIRST_IRI + i, FIRST_IRI + 1, FIRST_IRI + 7) for i in range(size)]
+            rows += [(FIRST_IRI + 9, FIRST_IRI + 2, FIRST_IRI + i) for i in range(size)]
+            rows += [(FIRST_IRI + i, FIRST_IRI + 3, FIRST_IRI + 100) for i in range(page)]
+            tables = PagedTables(Random(0), page)
+            relation = tables.stored(TableFiles((tables.file(rows, turned=True),), ()), layout).relation(FACT)
+            for place, number in ((2, 1), (0, 2)):
+                p = layout.numbers(layout.encode(column([FIRST_IRI + number])))
+                for term in range(12):
+                    code = layout.encode(column([FIRST_IRI + term]))
+                    wanted = sum(row[1] == FIRST_IRI + number and row[place] == FIRST_IRI + term for row in rows)
+                    assert relation.count(p, *((code, None) if place == 0 else (None, code))) == wanted
+                assert relation.count(p, None, None) == size
+
+
+def test_a_count_reads_few_pages() -> None:
+    """Of a predicate that begins and ends within pages, and of hubs of many pages, only the pages at the ends; and of
+    however many rows a few."""
+    layout, tables = Layout((50, 6000, 600, 600, 0)), PagedTables(Random(0), 8)
+    rows = [(FIRST_IRI + i % 2000, FIRST_IRI + 1, FIRST_IRI + i % 3) for i in range(6000)]
+    rows += [(FIRST_IRI + i, FIRST_IRI + number, FIRST_IRI) for number in (0, 2) for i in range(5)]
+    stored = tables.stored(TableFiles((tables.file(rows, turned=True),), ()), layout)
+    relation = stored.relation(FACT)
+    number = layout.numbers(layout.encode(column([FIRST_IRI + 1])))
+
+    def read() -> int:
+        return len(stored.pages)
+
+    start = read()
+    assert relation.count(number, None, None) == 6000
+    assert relation.count(number, None, layout.encode(column([FIRST_IRI + 1]))) == 2000
+    assert read() - start <= 4
+    start = read()
+    every = layout.encode(column([FIRST_IRI + i for i in range(2000)]))
+    assert 3000 < relation.count(np.repeat(number, 2000), every, None) < 12000
+    assert read() - start <= 16
 
 
 def test_no_predicate_matches_nothing() -> None:
