@@ -14,7 +14,7 @@ from typing import Final
 
 from tests.support.random_programs import SAME, TYPE, Triple, ex
 from triplake.rulesets.render import render
-from triplestore.model.rule import Atom, BodyElement, Not, Rule, Term, Var
+from triplestore.model.rule import Atom, BodyElement, Filter, Not, Rule, Term, Var
 from triplestore.model.terms import OWL, XSD
 
 TERMS: Final = tuple(ex(f"c{i}") for i in range(6))
@@ -64,6 +64,49 @@ def tangle(seed: int, literals: bool = False) -> Tangle:
         updates.append((frozenset(add), frozenset(delete)))
         now = (now - delete) | add
     return Tangle(_with_absent(rules, Random(f"absent {seed}")), start, tuple(updates))
+
+
+def fans(seed: int) -> Tangle:
+    """A tangle whose joins make many rows: hubs that many terms are linked with, chains through them, members that
+    share values of properties and keys, and atoms that only a FILTER ties to each other."""
+    rng = Random(f"fans {seed}")
+    members, hubs = [ex(f"m{i}") for i in range(rng.randint(4, 9))], [ex(f"h{i}") for i in range(rng.randint(1, 3))]
+    predicates = [ex(f"p{i}") for i in range(3)]
+
+    def fact() -> Triple:
+        ends = rng.choice(members), rng.choice(hubs)
+        s, o = rng.choice([ends, ends, ends[::-1], (rng.choice(members), rng.choice(members))])
+        return (s, SAME, o) if rng.random() < 0.04 else (s, rng.choice(predicates), o)
+
+    rules = tuple(_wide_rule(rng, predicates, hubs, number) for number in range(rng.randint(1, 3)))
+    now = {fact() for _ in range(rng.randint(8, 24))}
+    start, updates = frozenset(now), []
+    for _ in range(rng.randint(1, 3)):
+        add = {fact() for _ in range(rng.choice([0, 0, 1, 5]))} - now
+        delete = set(rng.sample(sorted(now), min(len(now), rng.choice([0, 1, 1, 3, 10]))))
+        updates.append((frozenset(add), frozenset(delete)))
+        now = (now - delete) | add
+    return Tangle(rules, start, tuple(updates))
+
+
+def _wide_rule(rng: Random, predicates: Sequence[str], hubs: Sequence[str], number: int) -> Rule:
+    x, y, z, w = map(Var, "xyzw")
+    p, q, r = (rng.choice(predicates) for _ in range(3))
+    shared: list[BodyElement] = [Atom(x, p, y), Atom(z, p, y)]
+    bodies: list[tuple[list[BodyElement], tuple[Var, Var]]] = [
+        ([Atom(x, p, y), Atom(y, q, z), Atom(z, r, w)], (x, w)),
+        ([Atom(x, p, y), Atom(y, q, z), Atom(x, r, z)], (x, z)),
+        (shared, (x, z)),
+        ([*shared, Atom(x, q, w), Atom(z, q, w)], (x, z)),
+        ([*shared, Atom(x, q, rng.choice(hubs)), Atom(z, q, rng.choice(hubs))], (x, z)),
+        ([Atom(x, p, y), Atom(z, q, w), Filter("=", y, w)], (x, z)),
+        ([Atom(x, p, y), Atom(y, q, w), Atom(z, r, w), Filter("=", x, z)], (y, z)),
+        ([Atom(x, p, y), Atom(z, q, w), Filter("!=", y, w)], (x, z)),
+        ([*shared, Filter("!=", x, z)], (x, z)),
+    ]
+    body, ends = rng.choice(bodies)
+    head = rng.choice([SAME, SAME, ex("p9"), *predicates])
+    return Rule(f"w{number}", (Atom(ends[0], head, ends[1]),), tuple(rng.sample(body, len(body))))
 
 
 def _with_absent(rules: Iterable[Rule], rng: Random) -> tuple[Rule, ...]:

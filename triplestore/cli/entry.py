@@ -18,7 +18,7 @@ from triplestore.cli.group import ReaderGoneError
 from triplestore.engine.disk import DISK, REFUSED, refused
 from triplestore.engine.disk import told as disk_told
 from triplestore.engine.waiting import heeding_signals, left
-from triplestore.model.errors import EngineError, StorageError, TriplakeError
+from triplestore.model.errors import EngineError, MemoryLimitError, StorageError, TriplakeError, out_of_memory
 
 FAULT: Final = 70
 
@@ -78,6 +78,8 @@ def _run(arguments: list[str], last: bool, verbose: bool, err: IO[str]) -> int:
         if caught and left():  # what cleared up met a connection that is busy
             return ended(error)
         return faulty(error, str(error) if verbose else str(error).splitlines()[0])
+    except MemoryError as error:
+        return fail(MemoryLimitError.exit_code, str(out_of_memory(error)))
     except TriplakeError as error:
         return fail(error.exit_code, "\n".join((str(error), *_notes(error))))
     except (ReaderGoneError, BrokenPipeError):

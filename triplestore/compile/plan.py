@@ -11,9 +11,10 @@ expression (`Made`), and joins with the table of an aggregate (`Grouped`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import chain, permutations
 from typing import Final
 
@@ -236,6 +237,17 @@ class Shape:
         return frozenset([*conditions, *made, *(column for column in self.output if not isinstance(column, Made))])
 
     @property
+    def condition_slots(self) -> frozenset[Slot]:
+        """What its conditions read of its body."""
+        return frozenset(slot for condition in self.conditions for slot in _read_by(condition))
+
+    @property
+    def equal_slots(self) -> Mapping[Slot, Slot]:
+        """The variables that have the value of another slot in every match, by conditions, each with the one slot of
+        those that are equal to it which stands for all: a parameter, or the least variable."""
+        return _equal_slots(self.conditions)
+
+    @property
     def sees_members(self) -> bool:
         """Whether it may have more matches when a class of equal terms grows."""
         return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
@@ -251,6 +263,28 @@ class Shape:
     def __str__(self) -> str:
         body = ", ".join(f"{_KINDS.get(type(e), '')}{_text(e.slots)}" for e in self.body)
         return f"{_text(self.output)} :- {body}{''.join(f', {_condition(c)}' for c in self.conditions)}"
+
+
+def equated(condition: Condition) -> tuple[Slot, Slot] | None:
+    """The two slots that a condition says are equal. What `sameTerm` holds of is one term, and so of one class."""
+    match condition:
+        case Equal(left, right):
+            return left, right
+        case Holds(Call("SAMETERM", (Variable(left), Variable(right))), reads):
+            return reads[int(left)].slot, reads[int(right)].slot
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _equal_slots(conditions: tuple[Condition, ...]) -> Mapping[Slot, Slot]:
+    groups: dict[Slot, set[Slot]] = {}
+    for condition in conditions:
+        pair = equated(condition)
+        if pair is not None:
+            merged = groups.get(pair[0], {pair[0]}) | groups.get(pair[1], {pair[1]})
+            groups.update(dict.fromkeys(merged, merged))
+    chosen = {slot: min(group, key=lambda one: (isinstance(one, V), one.number)) for slot, group in groups.items()}
+    return {slot: to for slot, to in chosen.items() if isinstance(slot, V) and slot != to}
 
 
 def _read_by(condition: Condition) -> list[Slot]:

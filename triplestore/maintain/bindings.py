@@ -9,10 +9,27 @@ from typing import Final
 import numpy as np
 
 from triplestore.compile.join import is_wide
-from triplestore.compile.plan import Before, Element, Equal, K, Listed, Made, Member, Pattern, Shape, Slot, Unequal, V
+from triplestore.compile.plan import (
+    Before,
+    Element,
+    Equal,
+    Grouped,
+    K,
+    Listed,
+    Made,
+    Member,
+    Pattern,
+    Shape,
+    Slot,
+    Unequal,
+    V,
+)
+from triplestore.engine.sets import combinations
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import Ids, Layout, member
+from triplestore.maintain.meter import meter
 from triplestore.maintain.relation import ALL, Relation
+from triplestore.maintain.runs import TooManyError
 from triplestore.model.stopping import check
 
 Known = tuple[Ids, Ids | None, Ids | None]
@@ -31,9 +48,9 @@ class Which(Enum):
     FOCUS = "one or more for each position in the focus"
 
 
-def matched(relation: Relation, without: Ids, known: Known, most: int) -> tuple[Ids, Ids, bool]:
+def matched(relation: Relation, without: Ids, known: Known, most: int, room: int = ALL) -> tuple[Ids, Ids, bool]:
     """As `Relation.match`, but for some keys."""
-    rows, keys, cut = relation.match(*known, most)
+    rows, keys, cut = relation.match(*known, most, room)
     if len(without) and len(keys):
         kept = ~member(keys, without)
         rows, keys = rows[kept], keys[kept]
@@ -47,7 +64,8 @@ class Bindings:
 
     def __init__(self, layout: Layout, shape: Shape, at: Ids, parameters: Ids, read: Collection[Slot] | None) -> None:
         self.layout, self.shape, self.at, self.parameters = layout, shape, at, parameters
-        self.columns: dict[int, Ids] = {}
+        self._same = shape.equal_slots
+        self.columns: dict[int, Ids] = {}  # of variables that are equal, one has it: see `Shape.equal_slots`
         self.members: dict[Member, Ids] = {}  # what expressions see of variables
         self.made: dict[Made, Ids] = {}  # what expressions make
         self._read = read
@@ -60,14 +78,14 @@ class Bindings:
         first, *others = (number for number, weight in weights.items() if weight == most)
         if not others or most <= 1:
             return first
-        counts = {number: self._matching(*atoms[number]) for number in (first, *others)}
+        counts = {number: self.matching(*atoms[number]) for number in (first, *others)}
         least = min(counts, key=lambda number: counts[number])
         if self._read is None or counts[least] <= len(self.at):
             return least
         forgetting = [n for n in counts if self._forgotten([e for other, (e, _) in atoms.items() if other != n])]
         return min(forgetting, key=lambda number: counts[number], default=least)
 
-    def _matching(self, element: Element, relation: Relation) -> int:
+    def matching(self, element: Element, relation: Relation) -> int:
         """How many triples an atom matches; a large number where its predicate is not bound."""
         s, p, o = element.slots
         if not self.bound(p):
@@ -84,10 +102,12 @@ class Bindings:
 
     def bound(self, slot: Slot) -> bool:
         """Whether a slot has a value by now."""
+        slot = self._same.get(slot, slot)
         return isinstance(slot, K) or slot.number in self.columns
 
     def value(self, slot: Slot) -> Ids:
         """The column of a bound slot."""
+        slot = self._same.get(slot, slot)
         if isinstance(slot, K):
             column: Ids = self.parameters[:, slot.number]
             return column
@@ -106,13 +126,23 @@ class Bindings:
             if self.bound(slot):
                 fits &= self.value(slot) == codes
             else:
+                slot = self._same.get(slot, slot)
                 assert isinstance(slot, V)
                 self.columns[slot.number] = codes
         if not fits.all():
             self.keep(np.flatnonzero(fits))
 
-    def extend(self, element: Element, relation: Relation, without: Ids, most: int, left: Sequence[Element]) -> bool:
-        """Join an atom with a relation, but for some keys; whether matches were left out. left: the atoms after it."""
+    def extend(
+        self,
+        element: Element,
+        relation: Relation,
+        without: Ids,
+        most: int,
+        left: Sequence[Element],
+        room: int = ALL,
+    ) -> bool:
+        """Join an atom with a relation, but for some keys; whether matches were left out. left: the atoms after it.
+        Raises TooManyError, and nothing has changed, where there are more than `room` matches."""
         assert isinstance(element, Pattern | Listed), "shapes with `Occurs` are not maintained"
         s, p, o = element.slots
         rows = np.arange(len(self.at), dtype=np.int64)
@@ -120,11 +150,14 @@ class Bindings:
             numbers = self.layout.numbers(self.value(p))
         else:
             count = len(self.layout.predicates)
+            if count * len(rows) > room:
+                raise TooManyError
             numbers = np.tile(np.arange(count, dtype=np.int64), len(rows))
             rows = np.repeat(rows, count)
         subjects = self.value(s)[rows] if self.bound(s) else None
         objects = self.value(o)[rows] if self.bound(o) else None
-        found, keys, cut = matched(relation, without, (numbers, subjects, objects), most)
+        found, keys, cut = matched(relation, without, (numbers, subjects, objects), most, room)
+        meter().made(len(found))
         self.keep(rows[found])
         self.bind(element, keys)
         if self._read is not None:
@@ -139,14 +172,57 @@ class Bindings:
             rows = np.column_stack([self.at, self.parameters, *self.columns.values()])
             self.keep(np.sort(np.unique(rows, axis=0, return_index=True)[1]))
 
+    def forget_all_but_output(self, known: Bindings) -> None:
+        """Leave out all that the output does not read, or that is `known`, and keep one of the rows that agree."""
+        read = {self._same.get(slot, slot) for slot in self.shape.output if not isinstance(slot, Made)}
+        self.columns = {n: c for n, c in self.columns.items() if V(n) in read and n not in known.columns}
+        self.keep(np.sort(combinations([self.at, *self.columns.values(), *self.made.values()])[0]))
+
+    def projected(self, left: Sequence[Element]) -> tuple[Bindings, Ids]:
+        """(the combinations of values that occur of what the elements that are left read, with conditions and what
+        expressions make; for each row the number of its combination, which is the position `at` in these)."""
+        made = (member.slot for column in self.shape.output if isinstance(column, Made) for member in column.reads)
+        slots = {*made, *self.shape.condition_slots}
+        for element in left:
+            slots.update(element.slots)
+            slots.update(element.parameters if isinstance(element, Grouped) else ())
+        slots = {self._same.get(slot, slot) for slot in slots}
+        columns = {number: column for number, column in self.columns.items() if V(number) in slots}
+        parameters = (self.parameters[:, slot.number] for slot in slots if isinstance(slot, K))
+        some, back = combinations([np.zeros_like(self.at), *columns.values(), *parameters, *self.members.values()])
+        found = Bindings(
+            self.layout, self.shape, np.arange(len(some), dtype=np.int64), self.parameters[some], self._read
+        )
+        found.columns = {number: column[some] for number, column in columns.items()}
+        found.members = {member: column[some] for member, column in self.members.items()}
+        return found, back
+
+    def chosen(self, rows: Ids) -> Bindings:
+        """Some of the rows, by their numbers, by themselves."""
+        found = Bindings(self.layout, self.shape, self.at, self.parameters, self._read)
+        found.columns, found.members, found.made = self.columns, self.members, self.made
+        found.keep(rows)
+        return found
+
+    def crossed(self, rows: Ids, other: Bindings, others: Ids) -> Bindings:
+        """Rows, by their numbers, each with what a row of other bindings has besides."""
+        meter().made(len(rows))
+        found = self.chosen(rows)
+        found.columns |= {n: column[others] for n, column in other.columns.items() if n not in found.columns}
+        found.made = {made: column[others] for made, column in other.made.items()}
+        return found
+
     def _forgotten(self, left: Sequence[Element]) -> set[int]:
         """The variables that are not read any more if some elements are left."""
-        read = {*(self._read or ()), *(slot for element in left for slot in element.slots)}
+        slots = (*(self._read or ()), *(slot for element in left for slot in element.slots))
+        read = {self._same.get(slot, slot) for slot in slots}
         return {number for number in self.columns if V(number) not in read}
 
     def keep(self, rows: Ids) -> None:
         """Keep these rows, by their numbers, as often as they are there."""
         check()
+        width = 1 + self.parameters.shape[1] + len(self.columns) + len(self.members) + len(self.made)
+        meter().need(8 * width * len(rows))
         self.at, self.parameters = self.at[rows], self.parameters[rows]
         self.columns = {number: column[rows] for number, column in self.columns.items()}
         self.members = {member: column[rows] for member, column in self.members.items()}

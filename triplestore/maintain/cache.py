@@ -26,6 +26,7 @@ from triplestore.maintain.datatypes import LiteralTypeChecker
 from triplestore.maintain.extend import INSERTION
 from triplestore.maintain.keys import NONE, Ids, Layout, distinct, member, minus, union
 from triplestore.maintain.literals import Literals
+from triplestore.maintain.meter import metered
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
@@ -168,12 +169,15 @@ class ClosureCache:
         ill_typed: Iterable[int] = (),
         watch: Watch | None = None,
         evaluator: Evaluator | None = None,
+        memory: int | None = None,
     ) -> Rows:
         """Change the closure to that of the asserted facts without `minus` and with `plus` (true changes), under
         `reasoning`. values, ill_typed: of new literals, see `triplestore.dictionary.encoding.Numbered`. watch: receives
         the algorithm's sets. evaluator: of what `reasoning` has of expressions and aggregates, over `remembered`.
+        memory: bytes that the process may take.
 
-        Raises NotMaintainableError, BudgetExceededError, LayoutFullError, EndlessError; the closure is then unchanged.
+        Raises NotMaintainableError, BudgetExceededError, LayoutFullError, EndlessError, MemoryLimitError; the closure
+        is then unchanged.
         """
         state = self.state
         state.begin()
@@ -188,28 +192,30 @@ class ClosureCache:
         own = counts if algorithm in (INSERTION, *COUNTING) else None
         specialised, constants = self.specialised, reasoning.constants
         run = MaintenanceContext(
-            state, specialised, specialiser, constants, budget, report, seen, counts is not None, own, evaluator
+            *(state, specialised, specialiser, constants, budget, report, seen, counts is not None, own, evaluator),
+            memory=memory,
         )
         run.rules_changed = changed
         run.constants_changed = not _same(reasoning.constants, self.reasoning.constants)
         try:
-            added, removed = state.keys_of(plus), state.keys_of(minus)
-            literals = self.literals.with_new(state.layout, values or {}, ill_typed)
-            state.change_asserted(*self._given(literals, added, removed))
-            name = algorithm_of(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
-            if not len(state.asserted):  # the facts that are left may support each other by occurring
-                raise NotMaintainableError("nothing is asserted any more")
-            checks.check(run, reasoning)
-            if evaluator is not None and evaluator.mint.made:
-                literals = literals.with_new(state.layout, *evaluator.special())
-            if counts is not None and own is None:
-                with run.phase("count"):
-                    recount(run, counts)
-            with run.phase("violations"):
-                others = {v for v in self.violations if v[0] != DATATYPE_RULE}
-                violations = maintained(run, others, checker)
-                if reasoning.datatypes:
-                    violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_checker)
+            with metered(run.meter):
+                added, removed = state.keys_of(plus), state.keys_of(minus)
+                literals = self.literals.with_new(state.layout, values or {}, ill_typed)
+                state.change_asserted(*self._given(literals, added, removed))
+                name = algorithm_of(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
+                if not len(state.asserted):  # the facts that are left may support each other by occurring
+                    raise NotMaintainableError("nothing is asserted any more")
+                checks.check(run, reasoning)
+                if evaluator is not None and evaluator.mint.made:
+                    literals = literals.with_new(state.layout, *evaluator.special())
+                if counts is not None and own is None:
+                    with run.phase("count"):
+                        recount(run, counts)
+                with run.phase("violations"):
+                    others = {v for v in self.violations if v[0] != DATATYPE_RULE}
+                    violations = maintained(run, others, checker)
+                    if reasoning.datatypes:
+                        violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_checker)
         except BaseException:
             self._revert()
             raise

@@ -6,24 +6,22 @@ expressions see each member of a class of equal terms in turn, NOT and AGGREGATE
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from triplestore.compile.plan import Absent, Element, Group, Grouped, Holds, K, Made, Member, Shape, V
+from triplestore.compile.plan import Absent, Group, Grouped, Holds, K, Made, Member, Shape, V
 from triplestore.engine.sets import combinations
-from triplestore.maintain.bindings import Bindings
+from triplestore.maintain.bindings import Bindings, Which
 from triplestore.maintain.classes import Groups, Map
+from triplestore.maintain.completion import Completion
 from triplestore.maintain.keys import NONE, Ids, Mask
-from triplestore.maintain.relation import ALL, Relation
+from triplestore.maintain.relation import Relation
 from triplestore.model.equality import Equality
 
 if TYPE_CHECKING:
     from triplestore.maintain.evaluation import Evaluator
-
-Sources = Mapping[int, tuple[Element, Relation, Ids]]
-"""Body elements that are left to be joined, each with what it reads: a relation but for some keys."""
 
 
 class Conditions:
@@ -40,30 +38,13 @@ class Conditions:
         self._known: dict[tuple[Group, tuple[int, ...]], dict[tuple[int, ...], Ids]] = {}
         """Of a group, the places of keys, and its parameters and these keys: keys and results, a row each."""
 
-    def complete(self, bindings: Bindings, left: Sources) -> None:
-        """Join the elements that are left, keep the rows for which all conditions hold, and make what is made."""
-        left = dict(left)
-        while left and len(bindings.at):
-            groups = {number: e for number, (e, _, _) in left.items() if isinstance(e, Grouped)}
-            known = (n for n, e in groups.items() if all(map(bindings.bound, e.slots[: e.group.keys])))
-            patterns = {n: (e, relation) for n, (e, relation, _) in left.items() if n not in groups}
-            number = next(known, None)
-            if number is None:
-                number = bindings.best(patterns) if patterns else next(iter(groups))
-            element, relation, without = left.pop(number)
-            if isinstance(element, Grouped):
-                self._join(bindings, element)
-            else:
-                bindings.extend(element, relation, without, ALL, [e for e, _, _ in left.values()])
-        if len(bindings.at):
-            self._finish(bindings)
+    def close(self, bindings: Bindings, which: Which = Which.EVERY) -> Iterator[Bindings]:
+        """Complete bindings by the facts, with every element of the body; in parts."""
+        left = {i: (element, self.facts, NONE) for i, element in enumerate(bindings.shape.body)}
+        return Completion(self.classes, which, conditions=self).of(bindings, left)
 
-    def close(self, bindings: Bindings) -> None:
-        """Complete bindings by the facts, with every element of the body."""
-        self.complete(bindings, {i: (element, self.facts, NONE) for i, element in enumerate(bindings.shape.body)})
-
-    def _finish(self, bindings: Bindings) -> None:
-        """Apply the conditions, and make the output."""
+    def finish(self, bindings: Bindings) -> None:
+        """Apply the conditions to bindings that have all elements, and make the output."""
         shape = bindings.shape
         bindings.filter(self.classes)
         self._see(bindings, (m for m in shape.members if bindings.bound(m.slot)))
@@ -103,27 +84,28 @@ class Conditions:
         slots = {slot for element in group.body for slot in element.slots}
         slots |= {slot for c in group.conditions if not isinstance(c, Holds) for slot in (c.left, c.right)}
         slots |= {member.slot for member in group.reads if member not in bindings.members}
-        columns = sorted({slot.number for slot in slots if isinstance(slot, V)} & bindings.columns.keys())
+        columns = sorted(slot for slot in slots if isinstance(slot, V) and bindings.bound(slot))
         parameters = sorted({slot.number for slot in slots if isinstance(slot, K)})
         members = [member for member in dict.fromkeys(group.reads) if member in bindings.members]
         read = [
             np.zeros(len(bindings.at), dtype=np.int64),
-            *(bindings.columns[n] for n in columns),
+            *(bindings.value(slot) for slot in columns),
             *(bindings.parameters[:, n] for n in parameters),
             *(bindings.members[m] for m in members),
         ]
         some, back = combinations(read)
         shape = Shape(group.body, group.conditions, ())
         inner = Bindings(self._layout, shape, np.arange(len(some), dtype=np.int64), bindings.parameters[some], None)
-        inner.columns = {n: bindings.columns[n][some] for n in columns}
         inner.members = {m: bindings.members[m][some] for m in members}
-        self.close(inner)
-        found: Mask = np.bincount(inner.at, minlength=len(some)) > 0
+        inner.fit(columns, [bindings.value(slot)[some] for slot in columns])
+        found = np.zeros(len(some), dtype=np.bool_)
+        for part in self.close(inner, Which.FOCUS):
+            found[part.at] = True
         return found[back]
 
     # -- AGGREGATE -------------------------------------------------------------------------------------------------
 
-    def _join(self, bindings: Bindings, element: Grouped) -> None:
+    def join(self, bindings: Bindings, element: Grouped) -> None:
         """Join the rows with the groups of their keys, those that are known."""
         parameters = bindings.parameters[:, [slot.number for slot in element.parameters if isinstance(slot, K)]]
         keys = element.slots[: element.group.keys]
@@ -156,18 +138,18 @@ class Conditions:
         group, layout = element.group, self._layout
         shape = group.matches
         matched = Bindings(layout, shape, np.arange(len(parameters), dtype=np.int64), parameters, None)
-        for place, codes in known.items():
-            slot = shape.output[place]
-            assert isinstance(slot, V)
-            matched.columns[slot.number] = codes
-        self.close(matched)
+        keys = [slot for slot in shape.output[: group.keys] if not isinstance(slot, Made)]
+        matched.fit([keys[place] for place in known], known.values())
         width = group.keys + len(group.results)
-        if not len(matched.at):
+        parts = []
+        for part in self.close(matched):
+            output = self.least(part.output())
+            for place, codes in known.items():
+                output[:, place] = codes[part.at]  # by the name that is known
+            parts.append(np.column_stack([part.at, output]))
+        if not parts:
             return NONE, np.empty((0, width), dtype=np.int64)
-        output = self.least(matched.output())
-        for place, codes in known.items():
-            output[:, place] = codes[matched.at]  # by the name that is known
-        every = np.unique(np.column_stack([matched.at, output]), axis=0)
+        every = np.unique(np.concatenate(parts), axis=0)
         named, number = np.unique(every[:, : 1 + group.keys], axis=0, return_inverse=True)
         terms = self._layout.decode(every[:, 1:].reshape(-1)).reshape(len(every), -1)
         found, results = self.evaluator.results(group, number.reshape(-1).astype(np.int64), terms)

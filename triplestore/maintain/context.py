@@ -13,14 +13,17 @@ import numpy as np
 from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
-from triplestore.maintain.bindings import Which
+from triplestore.maintain.bindings import Bindings, Which
 from triplestore.maintain.budget import Budget, split
 from triplestore.maintain.classes import Map
+from triplestore.maintain.completion import ROOM, Completion
 from triplestore.maintain.conditions import Conditions
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
 from triplestore.maintain.derivations import bodies
-from triplestore.maintain.join import Instances, Rules, all_matches, matches
+from triplestore.maintain.groups import links_of, links_with
+from triplestore.maintain.join import Instances, Rules, completed, every_match, focused, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
+from triplestore.maintain.meter import Meter
 from triplestore.maintain.premises import every, fired_again, headed, touched
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation
@@ -38,6 +41,13 @@ FEW: Final = (4, 64, ALL)
 all."""
 
 
+ROWS: Final = 4
+"""Rows of a join that come to nothing which are as much work as a derivation, whose head is made, sorted and looked
+up."""
+
+GATHERED: Final = 4 * ROOM
+"""Heads of which each is kept once as soon as there are more: matches may derive the same ones again and again."""
+
 EQUAL_LITERAL: Final = "a literal equals an IRI or a blank node"
 """The reason why such equalities are not maintained: the literal would have types that no rule derives, and perhaps two
 values."""
@@ -50,7 +60,7 @@ class MaintenanceContext:
     """One run of an algorithm over `state`, whose program was `before` and is `program` once deletions are done.
 
     watch: receives the sets of the algorithm. counting: derivations are counted; counts: the algorithm counts them
-    itself. evaluator: of expressions and aggregates, where rules have any.
+    itself. evaluator: of expressions and aggregates, where rules have any. memory: bytes that the process may take.
     """
 
     def __init__(
@@ -65,6 +75,7 @@ class MaintenanceContext:
         counting: bool = False,
         counts: Counts | None = None,
         evaluator: Evaluator | None = None,
+        memory: int | None = None,
     ) -> None:
         self.counting, self.counts = counting, counts
         self.evaluator = evaluator
@@ -77,6 +88,7 @@ class MaintenanceContext:
         self.constants = Constants({**BUILTIN_IDS, **constants}, constants.equal)
         self.figures, self.report, self.budget = Figures(), report, budget or Budget()
         self.phase = self.figures.phases.timed
+        self.meter = Meter(memory, self.afford)  # of the joins
         self._derived = 0  # derivations so far, as `Figures.derived` adds them up
         self._questioned = 0  # facts overdeleted, checked or inserted so far, with those of the round at hand
         self._counted_before = 0  # of those to be inserted
@@ -110,18 +122,23 @@ class MaintenanceContext:
         check()
         if facts is not None:
             self._questioned = max(0, facts - self._counted_before)
-        self.budget.check(self._derived, self._questioned)
+        self.budget.check(self._work, self._questioned)
+
+    @property
+    def _work(self) -> int:
+        """The derivations so far, and what the other rows stand for that joins have made."""
+        return self._derived + max(0, self.meter.rows - self._derived) // ROWS
 
     def deletion_done(self, overdeleted: int = 0) -> None:
         """Deletion is done: to rederive and to insert may cost as much again. The insertion of facts that were
         overdeleted is counted already."""
         self._questioned, self._counted_before = 0, overdeleted
-        self.budget.begin(self._derived)
+        self.budget.begin(self._work)
 
     def sampled(self, frontier: Ids, questioned: int, unforeseen: bool = False) -> tuple[Ids, Ids]:
         """A frontier as (what to delete first, the rest), see `Budget.first`. questioned: facts so far."""
         columns = self.state.ids_of(frontier)
-        return split(frontier, self.budget.first(columns, self._derived, questioned, unforeseen))
+        return split(frontier, self.budget.first(columns, self._work, questioned, unforeseen))
 
     # -- rules -----------------------------------------------------------------------------------------------------
 
@@ -147,26 +164,39 @@ class MaintenanceContext:
             rows = touched(self.state, instances, relation, done, delta, delta, NONE)
             self.made_derivations(len(rows), figures)
             found.append((headed(self.state, instances, rows), False))
-        for instances in (
-            *rules.forward,
-            *(() if deleting else self.running),
-        ):
+        for instances in (*rules.forward, *(() if deleting else self.running)):
+            if instances.member is not None and self.state.equality == Equality.REWRITE:
+                member, some = instances.of(instances.member), classes or self.state.classes
+                self.afford()
+                self.figures.joins += 1
+                linked = links_with(member, delta, relation, older, done, some, self.state.same_as)
+                self.made_derivations(len(linked), figures)
+                found.append((linked, instances.recursive))
+                continue
             for focus, element in enumerate(instances.shape.body):
                 if not isinstance(element, Pattern):
                     continue
                 self.afford()
                 others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
                 self.figures.joins += 1
-                _, output, _ = matches(
-                    *(instances, focus, delta, others, classes or self.state.classes),
-                    which=self._which,
-                    conditions=self.conditions,
-                )
-                if len(output):
-                    check()
-                    self.made_derivations(len(output), figures)
-                    found.append((heads(self.layout, output), instances.recursive))
+                completion = self._completion(instances, classes)
+                self._head(focused(completion, instances, focus, delta, others), instances, figures, found)
         return self._counted(found, times)
+
+    def _completion(self, instances: Instances, classes: Map | None = None) -> Completion:
+        """What completes the bindings of a rule that is run forwards."""
+        return completed(instances.shape, classes or self.state.classes, self._which, ALL, self.conditions)
+
+    def _head(
+        self, parts: Iterable[Bindings], instances: Instances, figures: RoundFigures, found: list[tuple[Ids, bool]]
+    ) -> None:
+        """Add the heads of matches to those that were `found`."""
+        for part in parts:
+            check()
+            self.made_derivations(len(part.at), figures)
+            found.append((heads(self.layout, part.output()), instances.recursive))
+            if self.counts is None and sum(len(keys) for keys, _ in found) > GATHERED:
+                found[:] = [(union(*(keys for keys, _ in found)), False)]
 
     def made_derivations(self, number: int, figures: RoundFigures) -> None:
         """Count rule instances that have been found."""
@@ -271,12 +301,14 @@ class MaintenanceContext:
         found = [(headed(self.state, each, every(self.state, each, relation, without)), False) for each in negative]
         for instances in rules.forward:
             self.figures.joins += 1
-            output = all_matches(
-                *(instances, relation, self.state.classes, without), which=self._which, conditions=self.conditions
-            )
-            self.made_derivations(len(output), figures)
-            if len(output):
-                found.append((heads(self.layout, output), instances.recursive))
+            if instances.member is not None and self.state.equality == Equality.REWRITE:
+                member = instances.of(instances.member)
+                linked = links_of(member, relation, without, self.state.classes, self.state.same_as)
+                self.made_derivations(len(linked), figures)
+                found.append((linked, instances.recursive))
+                continue
+            parts = every_match(self._completion(instances), instances, relation, without)
+            self._head(parts, instances, figures, found)
         return self._counted(found, times)
 
     @property

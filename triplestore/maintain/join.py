@@ -8,20 +8,26 @@ with the others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
 import numpy as np
 
-from triplestore.compile.plan import Absent, K, Listed, Made, Pattern, Row, Shape, Slot, V
+from triplestore.compile.join import is_wide
+from triplestore.compile.plan import Absent, Element, K, Listed, Made, Pattern, Row, Shape, Slot, V
+from triplestore.compile.symmetry import half
 from triplestore.maintain.bindings import Bindings, Known, Which, folding, matched
 from triplestore.maintain.classes import Map
+from triplestore.maintain.completion import ROOM, Completion
 from triplestore.maintain.conditions import Conditions
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, places
+from triplestore.maintain.meter import meter
 from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation
+from triplestore.maintain.runs import TooManyError
+from triplestore.model.terms import SAME_AS
 
 TRIPLE = ("s", "p", "o")
 NO_OUTPUT: Final = np.empty((0, 0), dtype=np.int64)
@@ -33,11 +39,13 @@ MANY: Final = 4
 @dataclass(slots=True)
 class Instances:
     """The instances of a shape: one row of codes each. `shape` may be a rule's, or a rule's read backwards. recursive:
-    whether all or none of them are, if known."""
+    whether all or none of them are, if known. member: of instances that say that all of a group are equal, the half of
+    the shape, see `triplestore.maintain.groups`."""
 
     shape: Shape
     rows: Ids  # (instances, parameters)
     recursive: bool = False
+    member: Shape | None = None
     parts: tuple[Shape, ...] | None = None  # of a shape read backwards, see `triplestore.maintain.derivations`
     _found: dict[tuple[int, ...], _Lookup] = field(default_factory=dict)
     _read: dict[Which, Collection[Slot] | None] = field(default_factory=dict)
@@ -167,12 +175,14 @@ class Rules:
                 if not shape.negative:
                     self.searched.append(plain.of(backward(shape)))
                 continue
-            kinds: dict[bool, list[Row]] = {}
+            kinds: dict[tuple[bool, bool], list[Row]] = {}
             for row in rows:
-                kinds.setdefault(recursion is not None and recursion.recursive(shape, row), []).append(row)
-            for recursive, some in kinds.items():
+                kind = recursion is not None and recursion.recursive(shape, row), _by_group(shape, row)
+                kinds.setdefault(kind, []).append(row)
+            for (recursive, by_group), some in kinds.items():
                 codes = encoded(layout, some, shape)
-                self.forward.append(Instances(shape, codes, recursive))
+                member = half(shape) if by_group else None
+                self.forward.append(Instances(shape, codes, recursive, member=member))
                 self.backward.append(Instances(backward(shape), codes, recursive))
         self.forward += self.expressive
 
@@ -183,6 +193,16 @@ class Rules:
         found.forward = [instances for instances in rules.forward if instances.recursive]
         found.backward = [instances for instances in rules.backward if instances.recursive]
         return found
+
+
+def _by_group(shape: Shape, row: Row) -> bool:
+    """Whether an instance says that all of a group are equal, and groups are found by the whole of what makes them: not
+    by many properties of several values each."""
+    head = shape.output[1]
+    if not isinstance(head, K) or row[head.number] != SAME_AS or shape.uses_lists:
+        return False
+    member = half(shape)
+    return member is not None and not is_wide(member.body)
 
 
 def backward(shape: Shape) -> Shape:
@@ -248,40 +268,90 @@ def matches(
     without some keys: (position in delta of each, its output as rows of codes, whether some matches were left out since
     an atom had more than `most` for one binding). There is no output for `Which.FOCUS`. conditions: decides what plain
     joins do not."""
+    completion = completed(instances.shape, classes, which, most, conditions)
+    at, output = [NONE], []
+    for part in focused(completion, instances, focus, delta, others):
+        at.append(part.at)
+        output.append(NO_OUTPUT if which is Which.FOCUS else part.output())
+    if len(output) == 1:
+        return at[1], output[0], completion.cut
+    every = np.concatenate(output) if output else np.empty((0, len(instances.shape.output)), dtype=np.int64)
+    return np.concatenate(at), every, completion.cut
+
+
+def completed(shape: Shape, classes: Map, which: Which, most: int, conditions: Conditions | None) -> Completion:
+    """What completes the bindings of a shape."""
+    if shape.monotone:
+        return Completion(classes, which, most)
+    assert conditions is not None, "a shape with NOT, AGGREGATE or expressions needs its conditions"
+    return Completion(classes, which, most, conditions)
+
+
+def focused(
+    completion: Completion,
+    instances: Instances,
+    focus: int,
+    delta: Ids,
+    others: Sequence[tuple[Relation, Ids]],
+) -> Iterator[Bindings]:
+    """The matches of a shape as of `matches`, in parts."""
     layout, shape = others[0][0].layout, instances.shape
     start, end = instances.ranges(layout, (focus,), (delta,))
+    pairs = np.cumsum(end - start)
+    if not len(pairs) or not pairs[-1]:
+        return
+    cuts = np.searchsorted(pairs, np.arange(ROOM, int(pairs[-1]), ROOM)) if pairs[-1] > ROOM else NONE
+    waiting = np.split(np.arange(len(delta), dtype=np.int64), np.unique(cuts))[::-1]
+    while waiting:
+        part = waiting.pop()
+        if not len(part):
+            continue
+        left = {i: (shape.body[i], *others[i]) for i in range(len(shape.body)) if i != focus}
+        try:
+            bindings = _begun(completion, instances, focus, delta[part], others, left)
+        except TooManyError:
+            waiting += np.array_split(part, 2)[::-1]
+            continue
+        bindings.at = part[bindings.at]
+        yield from completion.of(bindings, left)
+
+
+def _begun(
+    completion: Completion,
+    instances: Instances,
+    focus: int,
+    delta: Ids,
+    others: Sequence[tuple[Relation, Ids]],
+    left: dict[int, tuple[Element, Relation, Ids]],
+) -> Bindings:
+    """The bindings by the focus and instances, in which an atom of those that are `left` may be joined: it is left no
+    more. Raises TooManyError where that one makes too many rows."""
+    layout, shape = others[0][0].layout, instances.shape
+    read = instances.read(completion.which)
+    start, end = instances.ranges(layout, (focus,), (delta,))
     pairs = int((end - start).sum())
-    if not pairs:
-        return NONE, np.empty((0, len(shape.output)), dtype=np.int64), False
-    left = [i for i in range(len(shape.body)) if i != focus]
-    first, cut = None, False
+    first = None
     if pairs > MANY * len(delta):
-        patterns = {i: others[i][0] for i in left if isinstance(shape.body[i], Pattern)}
+        patterns = {i: relation for i, (element, relation, _) in left.items() if isinstance(element, Pattern)}
         first = _fewer(layout, instances, focus, delta, patterns, pairs)
     if first is None:
         at, chosen = instances.matching((focus,), start, end)
-        bindings = Bindings(layout, shape, at, instances.rows[chosen], instances.read(which))
+        bindings = Bindings(layout, shape, at, instances.rows[chosen], read)
         bindings.bind(shape.body[focus], delta[at])
-    else:
-        number, known = first
-        left.remove(number)
-        at, keys, cut = matched(*others[number], known, most)
-        both = focus, number
-        found, chosen = instances.matching(both, *instances.ranges(layout, both, (delta[at], keys)))
-        bindings = Bindings(layout, shape, found, instances.rows[chosen], instances.read(which))
-        bindings.bind(shape.body[focus], delta[at[bindings.at]])
-        bindings.bind(shape.body[number], keys[bindings.at])
-        bindings.at = at[bindings.at]
-    if not shape.monotone:
-        assert conditions is not None, "a shape with NOT, AGGREGATE or expressions needs its conditions"
-        conditions.complete(bindings, {i: (shape.body[i], *others[i]) for i in left})
-        return bindings.at, NO_OUTPUT if which is Which.FOCUS else bindings.output(), cut
-    while left and len(bindings.at):
-        chosen_atom = bindings.best({i: (shape.body[i], others[i][0]) for i in left})
-        left.remove(chosen_atom)
-        cut |= bindings.extend(shape.body[chosen_atom], *others[chosen_atom], most, [shape.body[i] for i in left])
-    bindings.filter(classes)
-    return bindings.at, NO_OUTPUT if which is Which.FOCUS else bindings.output(), cut
+        return bindings
+    number, known = first
+    room = ROOM if len(delta) > 1 else ALL
+    at, keys, cut = matched(*others[number], known, completion.most, room)
+    meter().made(len(at))
+    del left[number]
+    completion.cut |= cut
+    both = focus, number
+    found, chosen = instances.matching(both, *instances.ranges(layout, both, (delta[at], keys)))
+    bindings = Bindings(layout, shape, found, instances.rows[chosen], read)
+    bindings.bind(shape.body[focus], delta[at[bindings.at]])
+    bindings.bind(shape.body[number], keys[bindings.at])
+    bindings.at = at[bindings.at]
+    return bindings
 
 
 def _fewer(
@@ -324,21 +394,25 @@ def all_matches(
 ) -> Ids:
     """Every match of a shape in a relation, but for some keys, as rows of codes. listed: what `Listed` matches.
     conditions: as in `matches`."""
-    count = len(instances.rows)
-    bindings = Bindings(
-        relation.layout, instances.shape, np.arange(count, dtype=np.int64), instances.rows, instances.read(which)
-    )
-    left = list(instances.shape.body)
-    if not instances.shape.monotone:
-        assert conditions is not None, "a shape with NOT, AGGREGATE or expressions needs its conditions"
-        conditions.complete(bindings, {i: (element, relation, without) for i, element in enumerate(left)})
-        return bindings.output()
-    while left and len(bindings.at):
-        sources = {i: relation if listed is None or isinstance(e, Pattern) else listed for i, e in enumerate(left)}
-        number = bindings.best({i: (element, sources[i]) for i, element in enumerate(left)})
-        bindings.extend(left.pop(number), sources[number], without, ALL, left)
-    bindings.filter(classes)
-    return bindings.output()
+    completion = completed(instances.shape, classes, which, ALL, conditions)
+    found = [part.output() for part in every_match(completion, instances, relation, without, listed)]
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate(found) if found else np.empty((0, len(instances.shape.output)), dtype=np.int64)
+
+
+def every_match(
+    completion: Completion, instances: Instances, relation: Relation, without: Ids, listed: Relation | None = None
+) -> Iterator[Bindings]:
+    """The matches of `all_matches`, in parts."""
+    shape, count = instances.shape, len(instances.rows)
+    read = instances.read(completion.which)
+    bindings = Bindings(relation.layout, shape, np.arange(count, dtype=np.int64), instances.rows, read)
+    left = {
+        i: (element, relation if listed is None or isinstance(element, Pattern) else listed, without)
+        for i, element in enumerate(shape.body)
+    }
+    return completion.of(bindings, left)
 
 
 def _parts(layout: Layout, keys: Ids) -> tuple[Ids, Ids, Ids]:

@@ -170,10 +170,9 @@ def derived(instances: Instances, rows: Ids, conditions: Conditions) -> Ids:
     hand."""
     shape, read, width = instances.shape, premises(instances.shape), instances.rows.shape[1]
     bindings = Bindings(conditions.facts.layout, shape, np.arange(len(rows), dtype=np.int64), rows[:, :width], None)
-    for place, slot in enumerate(read.variables, width):
-        bindings.columns[slot.number] = rows[:, place]
-    conditions.close(bindings)
-    return bindings.output()
+    bindings.fit(read.variables, [rows[:, place] for place, _ in enumerate(read.variables, width)])
+    found = [part.output() for part in conditions.close(bindings)]
+    return np.concatenate(found) if found else np.empty((0, len(shape.output)), dtype=np.int64)
 
 
 def fired_again(instances: Instances, facts: Ids, conditions: Conditions) -> Ids:

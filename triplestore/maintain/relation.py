@@ -12,10 +12,9 @@ from typing import Final
 import numpy as np
 
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, merged, minus, union
-from triplestore.maintain.runs import ArrayRun, Run
+from triplestore.maintain.runs import ALL, ArrayRun, Run
 
-ALL: Final = 1 << 62
-"""No bound on the matches of a lookup."""
+__all__ = ["ALL", "Relation"]
 
 _PATCH: Final = 20_000
 """Changed triples up to which a relation keeps them beside its large arrays (or an eighth of those)."""
@@ -124,9 +123,10 @@ class Relation:
             self._runs, self._dead = [ArrayRun(self.layout, self.keys)], []
             self._added, self._removed = (ArrayRun(self.layout, NONE) for _ in range(2))
 
-    def match(self, p: Ids, s: Ids | None, o: Ids | None, most: int = ALL) -> tuple[Ids, Ids, bool]:
+    def match(self, p: Ids, s: Ids | None, o: Ids | None, most: int = ALL, room: int = ALL) -> tuple[Ids, Ids, bool]:
         """For each row of predicate numbers (-1: none), and of subject and object codes where given, the triples that
-        match: (row of each, its key, whether some were left out because a row had more than `most` of them)."""
+        match: (row of each, its key, whether some were left out because a row had more than `most` of them). Raises
+        TooManyError where these are more than `room` in all."""
         layout = self.layout
         if s is not None and o is not None:
             asked = layout.pack(p, s, o)
@@ -137,7 +137,8 @@ class Relation:
         keys: list[Ids] = []
         cut = False
         for run in self._runs:
-            at, found, more = _in_order(run, turned).ranges(low, last, most)
+            at, found, more = _in_order(run, turned).ranges(low, last, most, room)
+            room -= len(found)
             if turned:
                 found = layout.turned(found)
             if len(found) and (len(self._removed) or self._dead):
@@ -147,7 +148,7 @@ class Relation:
             keys.append(found)
             cut |= more
         if len(self._added):
-            at, found, more = _in_order(self._added, turned).ranges(low, last, most)
+            at, found, more = _in_order(self._added, turned).ranges(low, last, most, room)
             rows.append(at)
             keys.append(layout.turned(found) if turned else found)
             cut |= more

@@ -19,6 +19,9 @@ from triplestore.storage.pages import PageCache, PagedFile
 Found = tuple[Ids, Ids, bool]
 """Of a search: (row, key) of each match, and whether some were left out."""
 
+ALL: Final = 1 << 62
+"""No bound on the matches of a lookup."""
+
 _NEAR: Final = 3
 """Pages that hold more matches of one row than are asked for, wherever in the first one they begin."""
 
@@ -32,6 +35,10 @@ _SAMPLED: Final = 16
 """Pages of a file that a sample is taken from, at most."""
 
 
+class TooManyError(Exception):
+    """A search has more matches than there is room for."""
+
+
 class Run(Protocol):
     """A set of keys in an order of theirs."""
 
@@ -41,8 +48,9 @@ class Run(Protocol):
     def member(self, keys: Ids) -> Mask:
         """Which of these are in it."""
 
-    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
-        """For each row the keys from `low` to `last`, at most so many (in each of a few pages)."""
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
+        """For each row the keys from `low` to `last`, at most so many (in each of a few pages). Raises TooManyError
+        where these are more than `room` in all; they are not made then."""
 
     def count(self, low: Ids, last: Ids) -> int:
         """How many keys all ranges have, a range that is there twice counting twice; of a file an estimate where they
@@ -72,9 +80,9 @@ class ArrayRun:
         """See `Run`."""
         return member(keys, self.keys)
 
-    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
         """See `Run`."""
-        return _ranges(self.keys, low, last, most)
+        return _ranges(self.keys, low, last, most, room)
 
     def count(self, low: Ids, last: Ids) -> int:
         """See `Run`."""
@@ -124,7 +132,7 @@ class FileRun:
         found[self.ranges(keys, keys, len(self) + 1)[0]] = True
         return found
 
-    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
         """See `Run`."""
         first, end = self._pages(low, last)
         enough = _NEAR + most // max(int(self._file.rows.min()), 1)
@@ -132,7 +140,8 @@ class FileRun:
         end = np.where(cut, first + enough, end)
         rows, keys, some = [NONE], [NONE], bool(cut.any())
         for page, at in self._by_page(first, end):
-            found, matched, more = _ranges(page, low[at], last[at], most)
+            found, matched, more = _ranges(page, low[at], last[at], most, room)
+            room -= len(found)
             rows.append(at[found])
             keys.append(matched)
             some |= more
@@ -285,11 +294,12 @@ class TurnedRun:
         """See `Run`."""
         return self._run.member(self._layout.turned(keys))
 
-    def ranges(self, low: Ids, last: Ids, most: int) -> Found:
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
         """See `Run`."""
         rows, keys, cut = [NONE], [NONE], False
         for run, at in self._parts(low, last):
-            found, matched, some = run.ranges(low[at], last[at], most)
+            found, matched, some = run.ranges(low[at], last[at], most, room)
+            room -= len(found)
             rows.append(at[found])
             keys.append(matched)
             cut |= some
@@ -391,12 +401,14 @@ def _count(values: Ids, low: Ids, last: Ids) -> int:
     return int((np.searchsorted(values, last, "right") - np.searchsorted(values, low)).sum())
 
 
-def _ranges(values: Ids, low: Ids, last: Ids, most: int) -> Found:
-    """For each row the values from `low` to `last`, at most so many."""
+def _ranges(values: Ids, low: Ids, last: Ids, most: int, room: int) -> Found:
+    """For each row the values from `low` to `last`, at most so many. Raises TooManyError for more than `room`."""
     start = np.searchsorted(values, low)
     found = np.maximum(np.searchsorted(values, last, "right") - start, 0)
     counts = np.minimum(found, most)
     total = int(counts.sum())
+    if total > room:
+        raise TooManyError
     if not total:
         return NONE, NONE, bool((found > most).any())
     rows = np.repeat(np.arange(len(low), dtype=np.int64), counts)

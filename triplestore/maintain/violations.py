@@ -19,6 +19,7 @@ from triplestore.compile.symmetry import half
 from triplestore.engine import Engine
 from triplestore.maintain.bindings import Which
 from triplestore.maintain.context import MaintenanceContext
+from triplestore.maintain.groups import links
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.premises import Deltas, derived, fired_again, projected
@@ -184,26 +185,12 @@ def _apart(run: MaintenanceContext) -> list[tuple[int, int]]:
             Instances(member_of or shape, encoded(layout, list(rows), shape)), state.facts, state.classes
         )
         if len(output):
-            found.append(_links(run, output) if member_of else heads(layout, output))
+            found.append(links(layout, output, output[:0], state.same_as) if member_of else heads(layout, output))
     every = union(*found)
     s, _, o = layout.unpack(every[state.is_equality(every)])
     literals = (np.minimum(s, o) >= layout.first_literal) & (s != o)
     ends = (layout.decode(end[literals]).tolist() for end in (s, o))
     return list(zip(*ends, strict=True))
-
-
-def _links(run: MaintenanceContext, output: Ids) -> Ids:
-    """Groups (rows: member, then what makes the group) as equalities of the least member and each other one."""
-    members = output[:, 0]
-    if output.shape[1] > 1:
-        group = np.unique(output[:, 1:], axis=0, return_inverse=True)[1].reshape(-1)
-    else:
-        group = np.zeros(len(members), dtype=np.int64)
-    least = np.full(int(group.max()) + 1, np.iinfo(np.int64).max, dtype=np.int64)
-    np.minimum.at(least, group, members)
-    other = members != least[group]
-    same = np.full(int(other.sum()), run.state.same_as, dtype=np.int64)
-    return run.layout.keys(least[group][other], same, members[other])
 
 
 def clashes_in(engine: Engine, pairs: Iterable[tuple[int, int]]) -> list[Violation]:

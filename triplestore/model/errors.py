@@ -104,6 +104,15 @@ class MemoryLimitError(TriplakeError):
     exit_code = 7
 
 
+def out_of_memory(error: MemoryError) -> MemoryLimitError:
+    """What to raise for an array or an object of Python that does not fit into the machine's memory."""
+    reason = f" ({error})" if str(error) else ""
+    return MemoryLimitError(
+        f"out of memory{reason}: end other programs or take a larger machine, ask for less (LIMIT, a closer pattern), "
+        "or make a large change in several steps"
+    )
+
+
 class StorageError(TriplakeError):
     """The disk is full, or fails. The message says what was committed: nothing, unless it says otherwise."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
-from triplestore.model.errors import EngineError, TriplakeError, UsageError
+from triplestore.model.errors import EngineError, TriplakeError, UsageError, out_of_memory
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -137,11 +137,15 @@ S = TypeVar("S", bound=_Open)
 
 
 def in_turn(call: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A method of a store that holds the turn from its start to its end."""
+    """A method of a store that holds the turn from its start to its end. Raises MemoryLimitError where numpy, Arrow or
+    Python run out of memory."""
 
     @wraps(call)
     def held(store: S, /, *args: P.args, **options: P.kwargs) -> T:
-        with store._turns.turn():
-            return call(store, *args, **options)
+        try:
+            with store._turns.turn():
+                return call(store, *args, **options)
+        except MemoryError as error:
+            raise out_of_memory(error) from error
 
     return held

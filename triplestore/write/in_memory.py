@@ -29,6 +29,7 @@ from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, clashes_in
 from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
+from triplestore.model.errors import MemoryLimitError
 from triplestore.model.tables import ASSERTED, COUNT, FACT, QUAD, SAME_AS, TERM, VIOLATION, Table
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE
 from triplestore.read.reasoning import all_rules, reasoning, touched
@@ -152,6 +153,12 @@ def _carried_out(
         return Refused(
             Reason.OVER_BUDGET, f"{chosen.name} would take more work than computing the closure from scratch"
         )
+    except (MemoryLimitError, MemoryError):
+        if chosen.budget.limit is None:
+            raise  # the algorithm was asked for by name
+        _forget_made(tx, change, mint)
+        tx.phases.more({ABORTED: time.perf_counter() - started})
+        return Refused(Reason.OVER_BUDGET, f"{chosen.name} would take more memory than there is")
     except (NotMaintainableError, LayoutFullError) as error:
         _forget_made(tx, change, mint)
         tx.workspace.memory = None
@@ -198,6 +205,7 @@ def _updated(
         terms.values if ClosureView.of(manifest).equal_values else {},
         terms.ill_typed,
         evaluator=_evaluator(tx, memory, known, facts, mint),
+        memory=tx.engine.memory(),
     )
 
 

@@ -12,9 +12,10 @@ from tests.conftest import MakeStore
 from tests.support import custom_programs
 from tests.support.closure import MODES, agree
 from tests.support.random_programs import SAME, TYPE, Triple, ex
-from tests.support.random_tangles import EQUIVALENT, Tangle, tangle
+from tests.support.random_tangles import EQUIVALENT, Tangle, fans, tangle
 from tests.support.seeds import seeds
 from tests.support.tangles import check, failing
+from tests.support.thresholds import Constant, set_threshold
 from triplake.rulesets import datalog
 from triplestore.compile import join
 from triplestore.engine import Engine
@@ -247,6 +248,15 @@ def test_bodies_are_joined_one_element_after_the_other(
     monkeypatch.setattr(join, "TOGETHER", together)
     monkeypatch.setattr(bindings, "SEPARATE", 0)
     check(embedded, tangle(seed))
+
+
+@pytest.mark.parametrize(("room", "seed"), [*seeds(((4, seed) for seed in range(60)), 3), *seeds(((1, 3), (1, 9)), 1)])
+def test_joins_with_room_for_few_rows(embedded: Engine, room: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are completed in parts, and by the combinations of values that are read of them."""
+    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "ROOM"), room)
+    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "FAN_OUT"), seed % 3)
+    set_threshold(monkeypatch, Constant("triplestore.maintain.context", "GATHERED"), 5)
+    check(embedded, fans(seed))
 
 
 @pytest.mark.spark

@@ -1,0 +1,239 @@
+"""What the joins of an update make: rows follow the input and the output, not what is between them; and their memory is
+bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rdflib import BNode, Literal, Namespace
+from rdflib.collection import Collection
+from rdflib.graph import Graph
+from rdflib.namespace import OWL, RDF, RDFS
+
+from tests.conftest import MakeStore
+from tests.support.cli import run
+from tests.support.pages import small_pages
+from triplestore import Store
+from triplestore.maintain import meter, policy
+from triplestore.maintain.bindings import Bindings
+from triplestore.maintain.meter import Meter
+from triplestore.model.errors import MemoryLimitError
+
+E = Namespace("http://e/")
+WAYS = ("auto", "dred", "backward-forward", "fixpoint-update")
+CHAIN = "[?x, :r, ?w] :- [?x, :p, ?y], [?y, :q, ?z], [?z, :s, ?w] ."
+FILTERED = "[?x, owl:sameAs, ?y] :- [?x, :key0, ?n], [?y, :key, ?m], FILTER(?n = ?m) ."
+
+
+class Rows:
+    """The rows that joins make from now on."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.made = 0
+        made = Meter.made
+
+        def counted(meter: Meter, rows: int) -> None:
+            self.made += rows
+            made(meter, rows)
+
+        patch.setattr(Meter, "made", counted)
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
+    return Rows(monkeypatch)
+
+
+@pytest.fixture
+def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of a join makes few rows, as the large cases do with the room that there is."""
+    for module in ("completion", "join"):
+        monkeypatch.setattr(f"triplestore.maintain.{module}.ROOM", 1000)
+
+
+def with_rule(make_store: MakeStore, folder: Path, rule: str, **options: object) -> Store:
+    file = folder / "own.dlog"
+    file.write_text(f"PREFIX : <http://e/>\n@rule own {rule}\n", encoding="utf-8")
+    return make_store(["none", str(file)], **options)  # type: ignore[arg-type]
+
+
+def agrees(store: Store) -> None:
+    """The closure is what is materialised."""
+    now = set(store.triples())
+    store.materialise()
+    assert set(store.triples()) == now
+
+
+@pytest.mark.long_on_spark(each=4)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("ends", ["n", "z"])
+def test_a_chain_through_a_hub(
+    make_store: MakeStore, tmp_path: Path, rows: Rows, little_room: None, ends: str, way: str
+) -> None:
+    """700 x have p with one y, which has q with 300 z: none of these, or all, have s."""
+    store = with_rule(make_store, tmp_path, CHAIN)
+    hub = [*((E.y, E.q, E[f"z{i}"]) for i in range(300)), *((E[f"{ends}{i}"], E.s, E.w) for i in range(300))]
+    start = [(E[f"x{i}"], E.p, E.y) for i in range(700)]
+    store.update(add=[*hub, *start])
+    rows.made = 0
+    store.update(delete=start[:600], maintain=way)
+    assert rows.made < 6000
+    assert (start[650][0], E.r, E.w) in set(store.triples()) or ends == "n"
+    agrees(store)
+    rows.made = 0
+    store.update(add=start[:600])
+    assert rows.made < 6000
+
+
+@pytest.mark.long_on_spark(each=4)
+@pytest.mark.parametrize("way", WAYS)
+def test_an_equality_filter_is_a_join(make_store: MakeStore, tmp_path: Path, rows: Rows, way: str) -> None:
+    """delete-filter-join: atoms that only a FILTER ties to each other."""
+    store = with_rule(make_store, tmp_path, FILTERED)
+    store.update(
+        add=[
+            (E[f"{kind}{i}"], E[key], Literal(f"name {i}"))
+            for i in range(500)
+            for kind, key in (("b", "key"), ("a", "key0"))
+        ]
+    )
+    rows.made = 0
+    store.update(delete=[(E.a5, E.key0, Literal("name 5"))], maintain=way)
+    assert rows.made < 3000
+    assert (E.a5, OWL.sameAs, E.b5) not in set(store.triples())
+    assert (E.a6, OWL.sameAs, E.b6) in set(store.triples())
+    agrees(store)
+
+
+def _key(members: int) -> list[tuple[object, object, object]]:
+    graph, head = Graph(), BNode("l")
+    Collection(graph, head, [E.p, E.q])
+    graph.add((E.C, OWL.hasKey, head))
+    for i in range(members):
+        graph += [(E[f"y{i}"], E.p, Literal("x")), (E[f"y{i}"], E.q, Literal("z")), (E[f"y{i}"], RDF.type, E.C)]
+    return list(graph)
+
+
+def _inverse_functional(members: int) -> list[tuple[object, object, object]]:
+    return [
+        (E.p, RDF.type, OWL.InverseFunctionalProperty),
+        *((E[f"y{i}"], E.p, Literal("x")) for i in range(members)),
+    ]
+
+
+@pytest.mark.long_on_spark(each=8)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("data", [_inverse_functional, _key], ids=["value", "key"])
+def test_a_group_loses_a_member(make_store: MakeStore, rows: Rows, data: object, way: str) -> None:
+    """delete-ifp-group: the work follows the members, not their pairs."""
+    store = make_store(["owl2rl"], "rewrite")
+    store.update(add=data(400))  # type: ignore[operator]
+    rows.made = 0
+    store.update(delete=[(E.y5, E.p, Literal("x"))], maintain=way)
+    assert rows.made < 30_000
+    assert (E.y6, OWL.sameAs, E.y7) in set(store.triples())
+    assert (E.y6, OWL.sameAs, E.y5) not in set(store.triples())
+    agrees(store)
+
+
+def test_rows_that_come_to_nothing_are_work(
+    make_store: MakeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A triangle that hardly ever closes: `auto` gives up what is more work than computing the closure from scratch."""
+    rule = "[?x, :r, ?z] :- [?x, :p, ?y], [?y, :q, ?z], [?z, :s, ?x] ."
+    store = with_rule(make_store, tmp_path, rule)
+    start = [(E[f"x{i}"], E.p, E.y) for i in range(100)]
+    store.update(add=[*start, *((E.y, E.q, E[f"z{i}"]) for i in range(100)), (E.z5, E.s, E.x5)])
+    monkeypatch.setattr(policy, "LIMITS", replace(policy.LIMITS, fact=1, scratch=1000, schema=0))
+    report = store.update(delete=start[:90])
+    assert report["algorithm"] == "rematerialise"
+    assert "more work" in str(report["reason"])
+    agrees(store)
+
+
+def test_deleting_types_makes_as_many_rows_at_every_alignment(tmp_path: Path, rows: Rows) -> None:
+    """Whatever stands before the types of students in the pages of the store's files."""
+    found = []
+    with small_pages(64):
+        for others in range(0, 64, 7):
+            with Store.create(tmp_path / f"kg{others}", ["owl2rl"], engine="duckdb") as store:
+                students = [(E[f"s{i}"], RDF.type, E.Undergraduate) for i in range(300)]
+                store.update(
+                    add=[
+                        (E.Undergraduate, RDFS.subClassOf, E.Student),
+                        (E.advises, RDFS.domain, E.Professor),
+                        *students,
+                        *((E[f"s{i}"], E.takes, E[f"c{i % 40}"]) for i in range(300)),
+                        *((E[f"f{i}"], E.advises, E[f"s{i}"]) for i in range(100)),
+                        *((E[f"o{i}"], RDF.type, E.Other) for i in range(others)),
+                    ]
+                )
+                store.compact()
+            with Store.open(tmp_path / f"kg{others}", engine="duckdb") as store:
+                rows.made = 0
+                store.update(delete=students[:100], maintain="dred")
+                found.append(rows.made)
+    assert max(found) <= 1.3 * min(found), found
+
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Iterator[Path]:
+    """A store with a chain through a hub, which has been closed."""
+    (tmp_path / "own.dlog").write_text(f"PREFIX : <http://e/>\n@rule own {CHAIN}\n", encoding="utf-8")
+    with Store.create(tmp_path / "kg", ["none", str(tmp_path / "own.dlog")], engine="duckdb") as store:
+        hub = [t for i in range(20) for t in ((E.y, E.q, E[f"z{i}"]), (E[f"z{i}"], E.s, E.w))]
+        store.update(add=[*hub, *((E[f"x{i}"], E.p, E.y) for i in range(20))])
+    return tmp_path / "kg"
+
+
+@pytest.mark.parametrize("failing", ["limit", "machine"])
+def test_a_join_that_runs_out_of_memory(chain: Path, failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name it is refused, and nothing has changed; `auto` computes the closure from scratch."""
+
+    def allocate(bindings: Bindings) -> None:
+        raise MemoryError("Unable to allocate 477. GiB for an array")
+
+    with monkeypatch.context() as patch:
+        if failing == "machine":
+            patch.setattr(Bindings, "output", allocate)
+        else:
+            patch.setattr(meter, "_SMALL", 0)
+            taken = iter([0])
+            patch.setattr(meter, "resident", lambda: next(taken, 1 << 50))
+        with Store.open(chain, engine="duckdb") as store:
+            before = set(store.triples())
+            with pytest.raises(MemoryLimitError, match="out of memory") as raised:
+                store.update(delete=[(E.x1, E.p, E.y)], maintain="dred")
+            assert failing == "machine" or "--memory-limit" in str(raised.value)
+            assert set(store.triples()) == before
+            taken = iter([0])
+            report = store.update(delete=[(E.x1, E.p, E.y)])
+            assert report["algorithm"] == "rematerialise"
+            assert "memory" in str(report["reason"])
+    with Store.open(chain, engine="duckdb") as store:
+        assert set(store.triples()) == before - {(E.x1, E.p, E.y), (E.x1, E.r, E.w)}
+
+
+def test_the_command_ends_with_its_code(chain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def allocate(bindings: Bindings) -> None:
+        raise MemoryError("Unable to allocate 477. GiB for an array")
+
+    monkeypatch.setattr(Bindings, "output", allocate)
+    (tmp_path / "gone.ru").write_text("DELETE DATA { <http://e/x1> <http://e/p> <http://e/y> }", encoding="utf-8")
+    outcome = run("update", chain, tmp_path / "gone.ru", "--maintain", "dred")
+    assert outcome.code == 7
+    assert "out of memory (Unable to allocate 477. GiB" in outcome.err
+
+
+def test_a_meter_measures_the_process() -> None:
+    assert meter.resident() > 10 << 20
+    Meter(memory=1 << 62).need(1 << 40)
+    with pytest.raises(MemoryLimitError, match="Give more with --memory-limit"):
+        Meter(memory=1 << 20).need(1 << 30)
+    Meter(memory=1 << 30).need(100 << 20)
