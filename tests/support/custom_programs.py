@@ -81,6 +81,21 @@ RULES = datalog.parse(
         AGGREGATE([?x, :p0, ?y], [?y, :n, ?v] ON ?x BIND SUM(IF(?v > 2, ?v * 2, 0 - ?v)) AS ?n) .
     @rule no-next       [?x, a, :B4] :- [?x, :n, ?v], BIND(?v + 1 AS ?w), NOT [?y, :n, ?w] .
     @rule either        [?x, :b5, ?z] :- [?x, :p0, ?y], BIND(IF(ISIRI(?y), "iri", COALESCE(STRLEN(?y), -1)) AS ?z) .
+    @rule equal-filter  [?x, :b8, ?y] :- [?x, :p0, ?v], [?y, :p1, ?w], FILTER(?v = ?w) .
+    @rule equal-merge   [?x, owl:sameAs, ?y] :- [?x, :p0, ?v], [?y, :p2, ?w], FILTER(?v = ?w) .
+    @rule equal-text    [?x, :b9, ?y] :- [?x, :p0, ?v], [?y, :p1, ?w], FILTER(?v = ?w), FILTER(STR(?x) < STR(?y)) .
+    @rule same-text     [?x, :c0, ?y] :- [?x, :p0, ?v], [?y, :p1, ?w], FILTER(LCASE(STR(?v)) = LCASE(STR(?w))) .
+    @rule same-sum      [?x, :c1, ?y] :- [?x, :n, ?v], [?y, :n, ?w], FILTER(?v + 1 = ?w * 2 && ?x != ?y) .
+    @rule same-made     [?x, owl:sameAs, ?y] :-
+        [?x, :n, ?v], BIND(STRLEN(STR(?v)) AS ?k), [?y, :v, ?w], BIND(STRLEN(STR(?w)) AS ?l), FILTER(?k = ?l) .
+    @rule same-value    [?x, :c2, ?y] :- [?x, :n, ?v], [?y, :v, ?w], FILTER(COALESCE(?v) = COALESCE(?w)) .
+    @rule same-of-two   [?x, :c3, ?y] :-
+        [?x, :p0, ?v], [?x, :p1, ?u], [?y, :p2, ?w], FILTER(CONCAT(STR(?v), STR(?u)) = CONCAT(STR(?w), STR(?w))) .
+    @rule not-equal     [?x, a, :N8] :- [?x, :p0, ?v], NOT ([?y, :p1, ?w], FILTER(?w = ?v)) .
+    @rule not-same-text [?x, a, :N9] :- [?x, :p0, ?v], NOT ([?y, :p1, ?w], FILTER(LCASE(STR(?v)) = LCASE(STR(?w)))) .
+    @rule count-same    [?x, :k5, ?n] :-
+        AGGREGATE([?x, :n, ?v], [?y, :v, ?w], FILTER(?v + 0 = ?w + 0) ON ?x BIND COUNT(?y) AS ?n) .
+    @rule never-same    false :- [?x, :n, ?v], [?y, :v, ?w], FILTER(?v - 1 = ?w + 0) .
     @rule no-made       false :-
         [?x, :n, ?v], BIND(IRI(CONCAT("http://e/C", STR(?v))) AS ?z), NOT [?z, owl:sameAs, ?w] .
     @rule none-such     false :- [?x, a, :C0], NOT ([?w, owl:sameAs, ?w], FILTER(STRSTARTS(STR(?w), "http://e/b"))) .
@@ -105,6 +120,16 @@ def programs_over(*bases: str) -> st.SearchStrategy[tuple[Rule, ...]]:
         st.lists(st.sampled_from(sorted(BY_NAME)), min_size=1, max_size=4, unique=True),
     )
 
+
+EQUATING = (
+    *("equal-filter", "equal-merge", "equal-text", "same-text", "same-sum", "same-made", "same-value", "same-of-two"),
+    *("not-equal", "not-same-text", "count-same", "never-same"),
+)
+"""Rules of which only an equation ties the parts of a body to each other."""
+
+equating = st.lists(st.sampled_from(EQUATING), min_size=1, max_size=3, unique=True).map(
+    lambda names: tuple(rule for name in names for rule in BY_NAME[name])
+)
 
 programs = programs_over("owl2rl", "rdfs-plus", "none", "none")
 REFUSED = "|".join(

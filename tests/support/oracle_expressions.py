@@ -108,6 +108,8 @@ def call(name: str, values: list[str]) -> str:
             return truth(term.startswith('"'))
         case ("CONCAT", terms):
             return plain("".join(string(term) for term in terms))
+        case ("LCASE", [term]):
+            return plain(string(term).lower())
         case ("STRLEN", [term]):
             return integer(len(text_of(term) if re.search(r'"@[\w-]+$', term) else string(term)))
         case ("STRSTARTS", [term, start]):

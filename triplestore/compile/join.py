@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
+from triplestore.compile.keys import Equation, Side, equations, is_among, part_of
 from triplestore.compile.plan import (
     Absent,
     Before,
@@ -30,6 +31,7 @@ from triplestore.compile.plan import (
     Slot,
     Unequal,
     V,
+    equated,
 )
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import Expressions, Value, stored, token
@@ -81,6 +83,8 @@ class Join:
         else:
             join.add(shape.body, scans, "f")
         join.wheres += [join.condition(c) for c in shape.conditions if not is_expressive(c)]
+        pairs = (equated(c) for c in shape.conditions if isinstance(c, Holds))
+        join.wheres += [f"{join.slot(pair[0])} = {join.slot(pair[1])}" for pair in pairs if pair and join.binds(pair)]
         return join
 
     def add(self, body: Sequence[Element], scans: Sequence[str], alias: str) -> None:
@@ -93,6 +97,10 @@ class Join:
                     self.variables[slot] = column
                 else:
                     self.wheres.append(f"{column} = {self.slot(slot)}")
+
+    def binds(self, slots: Iterable[Slot]) -> bool:
+        """Whether all of some slots have a column or a constant."""
+        return all(isinstance(slot, K) or slot in self.variables for slot in slots)
 
     def fold(self, read: Collection[Slot]) -> None:
         """Make a subquery `b` of what is joined so far: its columns are v0, v1 .. and the constants of instances, k0,
@@ -187,7 +195,10 @@ class StagedJoin:
 
     def __init__(self, shape: Shape, scans: Sequence[str], instances: Instances, terms: Terms, occurring: str) -> None:
         self.terms = terms
-        self.rows = _Rows(Join.of(shape, scans, instances, occurring), terms)
+        join = Join.of(shape, scans, instances, occurring)
+        for number, sides in enumerate(_joining(shape)):
+            self._join_equal(join, number, sides, shape, scans)
+        self.rows = _Rows(join, terms)
         self.rows.see(m for m in shape.members if isinstance(m.slot, K) or m.slot in self.rows.join.variables)
         self.wheres = [self.rows.holds(c) for c in shape.conditions if isinstance(c, Holds)]
         self.absent = [self._absent(c) for c in shape.conditions if isinstance(c, Absent) and is_expressive(c)]
@@ -213,6 +224,33 @@ class StagedJoin:
             sql = f"SELECT * FROM (WITH j AS ({rows}) {start} j{where(tests)}) w"
         return unmarked(sql)
 
+    def _join_equal(self, join: Join, number: int, sides: Equation, shape: Shape, scans: Sequence[str]) -> None:
+        """Join the parts of a body that only an equation ties to each other, by what both sides compute: by the pairs
+        of values of their variables of which the equation may hold."""
+        tables, columns, wheres = [], [], []
+        for name, side in zip("ab", sides, strict=True):
+            tables.append(f"({self._keyed(join, side, shape, scans)}) {name}")
+            for slot in side.slots:
+                columns.append(f"{name}.v{slot.number}")
+                wheres.append(f"q{number}.v{slot.number} = {join.variables[slot]}")
+        pairs = f"SELECT DISTINCT {', '.join(columns)} FROM {' JOIN '.join(tables)} ON a.made = b.made"
+        join.froms.append(f"({pairs}) q{number}")
+        join.wheres += wheres
+
+    def _keyed(self, join: Join, side: Side, shape: Shape, scans: Sequence[str]) -> str:
+        """SELECT of the values of a side's variables, by the part of the body that has them, and their keys."""
+        part = part_of(shape.body, side.slots)
+        body = tuple(shape.body[place] for place in part)
+        alone = Join.of(Shape(body, (), side.slots), [scans[n] for n in part], join.instances, join.occurring)
+        rows = _Rows(alone, self.terms)
+        rows.see(side.reads)
+        key = rows.expressions(side.reads).key(side.expression)
+        names = [rows.name(slot) for slot in side.slots]
+        source, _ = rows.source(key, *map(reference, names))
+        return unmarked(
+            f"SELECT DISTINCT {', '.join(names)}, {key} AS made FROM {source} j{where([f'({key}) IS NOT NULL'])}"
+        )
+
     def _absent(self, group: Absent) -> tuple[list[str], str]:
         """What a NOT reads of the rows, and its matches for the row `j`.
 
@@ -223,6 +261,7 @@ class StagedJoin:
         join = Join(outer.instances, outer.occurring, "o")
         join.variables |= {v: f"o.v{v.number}" for v in outer.variables}
         join.add_group(group)
+        read = [name for n, sides in enumerate(self._tying(group)) for name in self._join_outer(join, n, sides, group)]
         rows = _Rows(join, self.terms, self.rows.members)
         rows.see(group.reads)
         wheres = [rows.holds(c) for c in group.conditions if isinstance(c, Holds)]
@@ -236,7 +275,39 @@ class StagedJoin:
         keys = [*rows.named, *(f"m{self.rows.members[member]}_id" for member in chosen)]
         source, asked = rows.source(*wheres, *map(reference, keys))
         same = [f"g.{key} = j.{key}" for key in keys]
-        return asked, f"SELECT 1 AS one FROM {source} g{where([*wheres, *same])}"
+        return [*asked, *read], f"SELECT 1 AS one FROM {source} g{where([*wheres, *same])}"
+
+    def _tying(self, group: Absent) -> Iterator[Equation]:
+        """The equations of what the rows around a NOT have chosen, first, and of what it has itself, which nothing else
+        ties to them."""
+        for sides in equations(group.conditions):
+            for mine, its in (sides, sides[::-1]):
+                part = part_of(group.body, its.slots)
+                variables = {slot for place in part for slot in group.body[place].slots}
+                if (
+                    self.rows.members.keys() >= {*mine.reads}
+                    and self.rows.members.keys().isdisjoint(its.reads)
+                    and variables.isdisjoint(self.rows.join.variables)
+                    and is_among(group.body, part, its.slots)
+                ):
+                    yield mine, its
+
+    def _join_outer(self, join: Join, number: int, sides: Equation, group: Absent) -> list[str]:
+        """As `_join_equal`, of an equation of `_tying`; the columns that it reads of the rows around."""
+        mine, its = sides
+        rows = _Rows(Join(join.instances, join.occurring), self.terms, self.rows.members)
+        key = rows.expressions(mine.reads).key(mine.expression)
+        ids = [f"m{self.rows.members[member]}_id" for member in dict.fromkeys(mine.reads)]
+        outer, read = rows.over("j", key, *map(reference, ids))
+        outer = unmarked(f"SELECT DISTINCT {', '.join(ids)}, {key} AS made FROM {outer} j")
+        scans = [join.occurring if isinstance(element, Occurs) else "fact" for element in group.body]
+        inner = self._keyed(join, its, Shape(group.body, (), ()), scans)
+        names = [f"v{slot.number}" for slot in its.slots]
+        columns = ", ".join([*(f"a.{name}" for name in ids), *(f"b.{name}" for name in names)])
+        join.froms.append(f"(SELECT DISTINCT {columns} FROM ({outer}) a JOIN ({inner}) b ON a.made = b.made) q{number}")
+        join.wheres += [f"q{number}.{name} = o.{name}" for name in ids]
+        join.wheres += [f"q{number}.v{slot.number} = {join.variables[slot]}" for slot in its.slots]
+        return read
 
 
 class _Rows:
@@ -284,6 +355,14 @@ class _Rows:
         """A condition on the rows."""
         return self.expressions(condition.reads).condition(condition.expression)
 
+    def over(self, table: str, *sql: str) -> tuple[str, list[str]]:
+        """A table that has the members' columns, with what is computed of them for some SQL, to stand after FROM; and
+        the columns that are read of it."""
+        read = self._staging.prune(*sql)
+        numbers = {**(self._given or {}), **self.members}.values()
+        columns = [f"m{number}_{part}" for number in numbers for part in parts_read(f"m{number}", read)]
+        return self._staging.source(self.terms.dialect, table), columns
+
     def source(self, *sql: str) -> tuple[str, list[str]]:
         """The rows with the columns that some SQL reads, to stand after FROM, and what of them the rows around have."""
         read = self._staging.prune(*sql)
@@ -306,6 +385,15 @@ class _Rows:
             columns += [f"{chosen if part == 'id' else f't{number}.{part}'} AS m{number}_{part}" for part in parts]
         rows = self.join.select(columns or ["1 AS one"], decoded)
         return self._staging.source(self.terms.dialect, f"({rows})"), asked
+
+
+def _joining(shape: Shape) -> Iterator[Equation]:
+    """The equations of a body that tie parts to each other which nothing else does."""
+    for sides in equations(shape.conditions):
+        left, right = (part_of(shape.body, side.slots) for side in sides)
+        parts = zip((left, right), sides, strict=True)
+        if all(is_among(shape.body, part, side.slots) for part, side in parts) and {*left}.isdisjoint(right):
+            yield sides
 
 
 def where(conditions: Sequence[str]) -> str:

@@ -129,6 +129,24 @@ def equals(d: Dialect, left: Value, right: Value, triples: bool) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
+def equality_key(value: Value) -> str:
+    """A text that values have in common of which `=` or `sameTerm` holds; NULL for an error. Others may have it too.
+
+    Numbers are compared exactly, as doubles or as floats: the float is the same in each case. A string, a text with a
+    language, an IRI and a blank node are no more than what they spell. Everything else is one."""
+    number = f"'n' || CAST({numerals.single(value.double)} + 0 AS STRING)"  # makes -0 of it 0
+    text = f"'t' || ({value.lexical})"
+    if value.static == "number":
+        return f"CASE WHEN ({value.kind}) IS NOT NULL THEN {number} END"
+    if value.static in ("string", "text", "iri"):
+        return f"CASE WHEN ({value.kind}) IS NOT NULL THEN {text} END"
+    cases = [f"WHEN ({value.kind}) IS NULL THEN NULL"]
+    if value.rank != NULL:
+        cases.append(f"WHEN {value.is_number} THEN {number}")
+    spelt = f"({value.kind}) IN (1, 2) OR ({value.datatype}) = {STRING} OR ({value.lang}) IS NOT NULL"
+    return f"CASE {' '.join(cases)} WHEN {spelt} THEN {text} ELSE 'x' END"
+
+
 def _no_literals(left: Value, right: Value, triples: bool) -> str:
     """``=`` of terms one of which is no literal. The parts of two triple terms are compared, by a function. (What it is
     given is NULL for all other rows: Spark calls it for those too.)"""

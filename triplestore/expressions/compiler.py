@@ -8,7 +8,7 @@ from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.columns import is_repeatable
-from triplestore.expressions.compare import equals, less, same_term
+from triplestore.expressions.compare import equality_key, equals, less, same_term
 from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
@@ -118,6 +118,10 @@ class Expressions:
                 return self._among(self.value(variable), terms, errors=False)
             case _:
                 return f"({self.truth(expression)})"
+
+    def key(self, expression: Expression) -> str:
+        """See `triplestore.expressions.compare.equality_key`."""
+        return self.keep(equality_key(self.value(expression)))
 
     def _is_long(self, expression: Expression) -> bool:
         return weight(expression) >= max(1, self.least)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from triplestore.compile.plan import Element, Grouped
+from triplestore.compile.plan import Element, Grouped, Pattern
 from triplestore.maintain.bindings import Bindings, Which
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, union
@@ -32,6 +32,9 @@ ROOM: Final = 1 << 18
 
 FAN_OUT: Final = 4
 """Rows that a step makes of one, from which on it is worth a sort to look for rows that read the same."""
+
+UNTIED: Final = 2
+"""The weight of an element (`Bindings.weight`) of which at most the predicate is known."""
 
 Sources = Mapping[int, tuple[Element, Relation, Ids]]
 """Body elements that are left to be joined, each with what it reads: a relation but for some keys."""
@@ -57,6 +60,13 @@ class Completion:
         while left and len(bindings.at):
             number = self._next(bindings, left)
             element, relation, without = left[number]
+            if self._conditions is not None and isinstance(element, Pattern) and bindings.weight(element) <= UNTIED:
+                try:
+                    if self._conditions.join_equal(bindings, left, ROOM if len(bindings.at) > 1 else ALL):
+                        continue
+                except TooManyError as error:
+                    yield from self._in_parts(bindings, left, error.total or ALL, split)
+                    return
             if isinstance(element, Grouped):
                 assert self._conditions is not None
                 self._conditions.join(bindings, element)

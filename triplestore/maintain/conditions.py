@@ -7,21 +7,27 @@ expressions see each member of a class of equal terms in turn, NOT and AGGREGATE
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from triplestore.compile.keys import Side, equations, is_among, part_of
 from triplestore.compile.plan import Absent, Group, Grouped, Holds, K, Made, Member, Shape, V
 from triplestore.engine.sets import combinations
 from triplestore.maintain.bindings import Bindings, Which
 from triplestore.maintain.classes import Groups, Map
-from triplestore.maintain.completion import Completion
+from triplestore.maintain.completion import Completion, Sources
 from triplestore.maintain.keys import NONE, Ids, Mask
+from triplestore.maintain.meter import meter
 from triplestore.maintain.relation import Relation
+from triplestore.maintain.runs import TooManyError
 from triplestore.model.equality import Equality
 
 if TYPE_CHECKING:
     from triplestore.maintain.evaluation import Evaluator
+
+
+_NOTHING: Final = Shape((), (), ())
 
 
 class Conditions:
@@ -76,6 +82,78 @@ class Conditions:
 
     def _ids(self, bindings: Bindings, reads: Sequence[Member]) -> Sequence[Ids]:
         return [self._layout.decode(bindings.members[member]) for member in reads]
+
+    # -- computed keys -----------------------------------------------------------------------------------------------
+
+    def join_equal(self, bindings: Bindings, left: Sources, room: int) -> bool:
+        """Join the rows with values of variables that none has yet, by an equation of which one side is known: whether
+        there is such a one. Elements that are left, which have these variables, are still to be joined. Raises
+        TooManyError, and nothing has changed, where that makes more rows than `room`."""
+        places, elements = list(left), [element for element, _, _ in left.values()]
+        for sides in equations(bindings.shape.conditions):
+            for known, other in (sides, sides[::-1]):
+                part = part_of(elements, other.slots)
+                if (
+                    all(self._is_known(bindings, member) for member in known.reads)
+                    and not any(map(bindings.bound, other.slots))
+                    and is_among(elements, part, other.slots)
+                    and not any(isinstance(elements[place], Grouped) for place in part)
+                ):
+                    self._join_equal(bindings, known, other, {places[n]: left[places[n]] for n in part}, room)
+                    return True
+        return False
+
+    def _is_known(self, bindings: Bindings, member: Member) -> bool:
+        return member in bindings.members or bindings.bound(member.slot)
+
+    def _join_equal(self, bindings: Bindings, known: Side, other: Side, part: Sources, room: int) -> None:
+        """Join the rows by the equation of two sides. part: the elements that have the variables of the other one."""
+        groups, of_row = combinations([np.zeros_like(bindings.at), *bindings.parameters.T])
+        parameters = bindings.parameters[groups]
+        given = [bindings.members[m] if m in bindings.members else bindings.value(m.slot) for m in known.reads]
+        some, back = combinations([of_row, *given])
+        mine = Bindings(self._layout, _NOTHING, np.arange(len(some), dtype=np.int64), bindings.parameters[some], None)
+        bound = {m.slot for m in known.reads if isinstance(m.slot, V) and m not in bindings.members}
+        mine.columns = {slot.number: bindings.value(slot)[some] for slot in bound}
+        mine.members = {m: column[some] for m, column in bindings.members.items() if m in known.reads}
+        my_keys = self._keys(mine, known)
+
+        elements = tuple(element for element, _, _ in part.values())
+        inner = Bindings(
+            self._layout, Shape(elements, (), other.slots), np.arange(len(groups), dtype=np.int64), parameters, None
+        )
+        numbered = dict(enumerate(part.values()))
+        rows = [
+            np.column_stack([found.at, found.output()])
+            for found in Completion(self.classes, Which.OUTPUT, conditions=self).of(inner, numbered)
+        ]
+        values = np.concatenate(rows) if rows else np.empty((0, 1 + len(other.slots)), dtype=np.int64)
+        values = values[combinations([np.zeros(len(values), dtype=np.int64), *values.T])[0]]
+        its = Bindings(self._layout, _NOTHING, np.arange(len(values), dtype=np.int64), parameters[values[:, 0]], None)
+        its.columns = {slot.number: values[:, place] for place, slot in enumerate(other.slots, 1)}
+        its_keys = self._keys(its, other)
+
+        keys = np.concatenate((my_keys, its_keys))
+        alike = combinations([np.concatenate((of_row[some][mine.at], values[:, 0][its.at])), keys])[1]
+        at, place = Groups(alike[len(my_keys) :], its.at).expand(alike[: len(my_keys)])
+        pairs = np.unique(np.column_stack([mine.at[at], place]), axis=0)  # classes may be alike by several members
+        chosen, found = Groups(pairs[:, 0], np.arange(len(pairs), dtype=np.int64)), back
+        sizes = np.bincount(pairs[:, 0], minlength=len(some))
+        total = int(sizes[back].sum())
+        if total > room:
+            raise TooManyError(total)
+        rows_, at = chosen.expand(found)
+        meter().made(len(rows_))
+        bindings.keep(rows_)
+        bindings.fit(other.slots, values[pairs[at, 1], 1:].T)
+
+    def _keys(self, bindings: Bindings, side: Side) -> Ids:
+        """The keys of what a side makes of rows: of each member of their classes, the rows without one left out."""
+        self._see(bindings, side.reads)
+        keys = self.evaluator.keys(side.expression, self._ids(bindings, side.reads), len(bindings.at))
+        some = np.flatnonzero(keys >= 0)
+        bindings.keep(some)
+        return keys[some]
 
     # -- NOT -------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,7 @@ from triplestore.expressions.decoding import decoded, decoded_value
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.vectorised import register
 from triplestore.maintain.keys import Ids, Mask
-from triplestore.maintain.remembered import ERROR, MOST, Remembered
+from triplestore.maintain.remembered import ERROR, MOST, Remembered, What
 from triplestore.materialise.aggregates import tabulated
 from triplestore.materialise.mint import Mint
 from triplestore.model.expression import Expression, Variable
@@ -52,20 +53,33 @@ class Evaluator:
         """For which rows an expression is true, errors being false. columns: the ids of its variables "0", "1" .."""
 
         def evaluate(table: str, names: Sequence[str]) -> Iterable[tuple[int, int]]:
-            sql = self._selected(table, names, expression, condition=True)
+            sql = self._selected(table, names, expression, "holds")
             return ((row, 1) for row in as_numpy(self.engine.query(sql).column(0)).tolist())
 
-        found: Mask = self._each((True, expression), columns, rows, evaluate) != ERROR
+        found: Mask = self._each(("holds", expression), columns, rows, evaluate) != ERROR
         return found
 
     def made(self, expression: Expression, columns: Sequence[Ids], rows: int) -> Ids:
         """The ids of what an expression makes, in the form that facts have of a literal; ERROR where there is none."""
 
         def evaluate(table: str, names: Sequence[str]) -> Iterable[tuple[int, int]]:
-            found = self.engine.query(self._selected(table, names, expression, condition=False))
+            found = self.engine.query(self._selected(table, names, expression, "made"))
             return zip(as_numpy(found.column(0)).tolist(), self._ids(found.column(1).to_pylist()), strict=True)
 
-        return self._each((False, expression), columns, rows, evaluate)
+        return self._each(("made", expression), columns, rows, evaluate)
+
+    def keys(self, expression: Expression, columns: Sequence[Ids], rows: int) -> Ids:
+        """Numbers that values of an expression have in common where they are equal, and seldom else: of their
+        `triplestore.expressions.compare.equality_key`; ERROR where there is no value."""
+
+        def evaluate(table: str, names: Sequence[str]) -> Iterable[tuple[int, int]]:
+            found = self.engine.query(self._selected(table, names, expression, "key"))
+            digests = (
+                blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8) for key in found.column(1).to_pylist()
+            )
+            return zip(as_numpy(found.column(0)).tolist(), (int(d.hexdigest(), 16) >> 1 for d in digests), strict=True)
+
+        return self._each(("key", expression), columns, rows, evaluate)
 
     def _ids(self, tokens: Sequence[str]) -> Sequence[int]:
         """The ids of tokens; those that the dictionary lacks are new terms."""
@@ -78,7 +92,7 @@ class Evaluator:
 
     def _each(
         self,
-        key: tuple[bool, Expression],
+        key: tuple[What, Expression],
         columns: Sequence[Ids],
         rows: int,
         evaluate: Callable[[str, Sequence[str]], Iterable[tuple[int, int]]],
@@ -101,15 +115,16 @@ class Evaluator:
         values = np.fromiter((known[terms] for terms in asked), np.int64, len(asked))
         return values[back]
 
-    def _selected(self, table: str, names: Sequence[str], expression: Expression, condition: bool) -> str:
-        """SELECT of the rows for which an expression is true, or of rows and tokens of what it makes."""
+    def _selected(self, table: str, names: Sequence[str], expression: Expression, what: What) -> str:
+        """SELECT of the rows for which an expression is true, or of rows and tokens or keys of what it makes."""
 
         dialect, staging = self._terms.dialect, Staging()
         expressions = Expressions(dialect, self._terms.ids, decoded_value, staging.stage)
-        if condition:
+        if what == "holds":
             columns, where = "y.number", expressions.condition(expression)
         else:
-            made = expressions.keep(token(expressions.value(expression)))
+            made = expressions.key(expression) if what == "key" else token(expressions.value(expression))
+            made = expressions.keep(made)
             columns, where = f"y.number, {made} AS made", f"({made}) IS NOT NULL"
         source = staging.source(dialect, decoded(dialect, table, ["number"], names, staging.prune(columns, where)))
         return unmarked(f"SELECT {columns} FROM {source} y WHERE {where}")

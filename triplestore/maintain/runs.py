@@ -36,7 +36,11 @@ _SAMPLED: Final = 16
 
 
 class TooManyError(Exception):
-    """A search has more matches than there is room for."""
+    """A search has more matches than there is room for. total: how many, if it is known."""
+
+    def __init__(self, total: int | None = None) -> None:
+        super().__init__(total)
+        self.total = total
 
 
 class Run(Protocol):

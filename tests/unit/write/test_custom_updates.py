@@ -14,9 +14,11 @@ from rdflib.namespace import RDF, Namespace
 from tests.conftest import MakeStore
 from tests.support import random_programs
 from tests.support.closure import MODES, PHASES
-from tests.support.custom_programs import data, numbers, programs, programs_over
+from tests.support.custom_programs import data, equating, numbers, programs, programs_over
 from tests.support.custom_updates import follow
 from tests.support.random_programs import Triple
+from tests.support.seeds import long
+from tests.support.thresholds import Constant, set_threshold
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.materialise.limits import Limits
@@ -63,6 +65,25 @@ def test_updates_keep_the_closure_stable_often(
     embedded: Engine, updates: list[tuple[list[Triple], list[Triple]]], rules: tuple[Rule, ...], equality: str
 ) -> None:
     follow(updates, rules, equality, embedded, engine="duckdb")
+
+
+@pytest.mark.parametrize("examples", [1, long(25)])
+@pytest.mark.parametrize("equality", MODES)
+def test_equations_in_little_room(
+    embedded: Engine, equality: str, examples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are joined by computed keys, in parts."""
+    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "ROOM"), 3)
+    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "FAN_OUT"), 1)
+
+    @settings(
+        max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES
+    )
+    @given(updates=histories(), rules=equating)
+    def follows(updates: list[tuple[list[Triple], list[Triple]]], rules: tuple[Rule, ...]) -> None:
+        follow(updates, rules, equality, embedded, engine="duckdb")
+
+    follows()
 
 
 @pytest.mark.spark
