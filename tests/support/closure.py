@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 from hypothesis import Phase, reject
 
@@ -67,10 +69,17 @@ def expanded(engine: Engine, equality: str, equal_valued: bool = False) -> tuple
 
 
 def expected(
-    triples: list[Triple], rules: tuple[Rule, ...], equality: str, datatypes: bool = False
+    triples: list[Triple],
+    rules: tuple[Rule, ...],
+    equality: str,
+    datatypes: bool = False,
+    met: Sequence[str] = (),
 ) -> tuple[set[Triple], set[str]]:
-    """What the oracle says, in the same terms."""
-    found = (oracle.closure_by_value if datatypes else oracle.closure)(set(triples), rules, equality)
+    """What the oracle says, in the same terms. met: literals in the order in which they were met, of equal values."""
+    if datatypes:
+        found = oracle.closure_by_value(set(triples), rules, equality, met)
+    else:
+        found = oracle.closure(set(triples), rules, equality)
     return oracle.rdf_only(found.triples), found.violated
 
 

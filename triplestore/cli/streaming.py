@@ -92,7 +92,7 @@ def stream(
 ) -> None:
     """Ask continuous queries of a stream, with the store as the background.
 
-    A line of the stream is TIME TRIPLE ., the time an integer (milliseconds, or any unit) or as 2024-05-01T12:00:00Z,
+    A line of the stream is TIME TRIPLE ., the time a number (milliseconds, or any unit) or as 2024-05-01T12:00:00Z,
     the triple as in N-Triples. A query says its window itself, by FROM STREAM <s> [RANGE 5m STEP 1m], or is any SPARQL
     query, with --range and --step. The store is only read.
     """
@@ -184,7 +184,8 @@ def _summary(stats: StreamStats) -> Iterator[str]:
     if stats.switched:
         yield f"not by IMaRS (any more): {stats.switched}"
     if stats.late:
-        yield f"{stats.late:,} triples were too late and were left out: --lateness lets windows wait"
+        yield f"{stats.late:,} triples arrived too late for some or all of their windows: --lateness lets windows wait"
     if stats.malformed:
         yield f"{stats.malformed:,} lines could not be read and were left out:"
         yield from (f"  {error}" for error in stats.bad)
+    yield from stats.notes

@@ -301,6 +301,12 @@ class ClosureCache:
         left = np.bincount(rows[~member(keys, union(removed))], minlength=len(gone)) > 0
         return plus[~given.contains(plus)], minus(gone[~left], plus)
 
+    def exchange(self, before: Iterable[Fact], after: Iterable[Fact]) -> None:
+        """Let asserted facts have other forms of their literals, of the same values: those of `before` become those of
+        `after`."""
+        self.asserted_forms.remove(self.state.keys_of(before))
+        self.asserted_forms.add(self.state.keys_of(after))
+
     def revert(self) -> None:
         """Undo the last update."""
         if self.stored is not None:

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from triplestore.server.settings import StreamSettings
 from triplestore.store import Store
 from triplestore.streams.answers import Answer
 from triplestore.streams.posted import Posted
-from triplestore.streams.registration import StreamQuery, streams_of
+from triplestore.streams.registration import StreamQuery, by_stream, stream_called, streams_of
 from triplestore.streams.source import there
 
 log = logging.getLogger("triplake.server")
@@ -98,37 +98,33 @@ class Broadcast:
     """
 
     def __init__(self, path: str | Path, settings: StreamSettings, rules: Limits | None = None, **options: Any) -> None:
-        queries = list(_named(settings.queries))
-        streams = streams_of(queries)
-        sources = dict(settings.sources)
-        if "" in sources and len(streams) == 1:
-            sources = {streams[0]: sources[""]}
-        if unknown := sorted(set(sources) - set(streams)):
-            raise UsageError(
-                f"no query reads a stream {unknown[0] or 'without a name'}: they read "
-                + ", ".join(name or "one without a name" for name in streams)
-            )
-        for source in sources.values():
-            if source != "-":
-                there(source)
-        self.posted: dict[str, Posted] = {name: Posted() for name in streams if name not in sources}
-        self.channels = {query.name: Channel(query) for query in queries}
+        self._store = Store.open(path, **options)
+        try:
+            self._store.limits = rules or self._store.limits
+            self.queries = _named(settings.queries, self._store.prefixes.known)
+            sources = by_stream(dict(settings.sources), self.queries)
+            for source in sources.values():
+                if source != "-":
+                    there(source)
+            self.posted = {name: Posted() for name in streams_of(self.queries) if name not in sources}
+            self._run = self._store.stream(
+                {**sources, **self.posted}, self.queries,
+                algorithm=settings.algorithm, lateness=settings.lateness, follow=True, pace=settings.pace,
+            )  # fmt: skip
+        except BaseException:
+            self._store.close()
+            raise
+        self.channels = {query.name: Channel(query) for query in self.queries}
         self.state, self.fault = "running", ""
         self.closing = False
         self._stop = Stop()
         self._rates: deque[tuple[float, int]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="triplake-streams", daemon=True)
-        self._store = Store.open(path, **options)
-        self._store.limits = rules or self._store.limits
-        try:
-            self._run = self._store.stream(
-                {**sources, **self.posted}, queries,
-                algorithm=settings.algorithm, lateness=settings.lateness, follow=True, pace=settings.pace,
-            )  # fmt: skip
-        except BaseException:
-            self._store.close()
-            raise
+
+    def posted_to(self, name: str) -> Posted | None:
+        """What clients post to the stream of this name, if they may."""
+        return self.posted.get(stream_called(name, self.queries) or "") if name else self.posted.get("")
 
     @property
     def ended(self) -> bool:
@@ -244,11 +240,12 @@ class Broadcast:
             channel.wake()
 
 
-def _named(given: Sequence[tuple[str, str]]) -> list[StreamQuery]:
-    """Queries with names of their own: as they say, else as they were given. Raises UsageError, InputError."""
+def _named(given: Sequence[tuple[str, str]], prefixes: Mapping[str, str]) -> list[StreamQuery]:
+    """Queries with names of their own: as they say, else as they were given. prefixes: the store's. Raises UsageError,
+    InputError."""
     found: dict[str, StreamQuery] = {}
     for name, text in given:
-        query = StreamQuery.of(text)
+        query = StreamQuery.of(text, prefixes=prefixes)
         if not query.name:
             query = replace(query, name=name)
         if query.name in found:

@@ -73,7 +73,8 @@ async def _post(request: Request) -> Response:
     require_writer(request)
     broadcast, sent = _broadcast(request), asked(request)
     names = sent.get("stream", list(broadcast.posted))
-    if len(names) != 1 or names[0] not in broadcast.posted:
+    posted = broadcast.posted_to(names[0]) if len(names) == 1 else None
+    if posted is None:
         known = ", ".join(name or "one without a name" for name in broadcast.posted)
         raise HttpError(
             400,
@@ -85,7 +86,7 @@ async def _post(request: Request) -> Response:
         raise HttpError(503, f"the streams have ended{': ' if broadcast.fault else ''}{broadcast.fault}")
     most = min(request.app.state.served.service.settings.limits.body, MAX_QUERY)
     body = await whole(request, most)
-    taken = await asyncio.to_thread(broadcast.posted[names[0]].put, bytes(body), "the body")
+    taken = await asyncio.to_thread(posted.put, bytes(body), "the body")
     if taken is None:
         raise HttpError(503, "the streams are read more slowly than they are posted", {"Retry-After": "1"})
     return JSONResponse({"triples": taken}, 202)

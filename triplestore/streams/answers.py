@@ -24,10 +24,12 @@ FORMATS: Final = ("jsonl", "csv", "nt")
 
 @dataclass(slots=True)
 class StreamStats:
-    """What has become of a stream so far. windows: answered, by all queries. late: left out since their window was
-    answered before. malformed: lines left out; bad: the first of them. size: triples in the windows now. facts: of the
+    """What has become of a stream so far. triples: read, malformed lines left out. windows: answered, by all queries.
+    late: triples that arrived too late for one of their windows, if not for others. malformed: lines left out; bad: the
+    first of them. size: triples in the windows now. facts: of the
     closures. busy: seconds of work. slowest: seconds of the slowest slide. lag: seconds from reading the newest lines
-    to their answers. switched: why IMaRS is not (or no longer) used, if that is so."""
+    to their answers. switched: why IMaRS is not (or no longer) used, if that is so. notes: what else there is to know
+    about the answers."""
 
     triples: int = 0
     late: int = 0
@@ -41,6 +43,7 @@ class StreamStats:
     slowest: float = 0.0
     lag: float = 0.0
     bad: list[InputError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

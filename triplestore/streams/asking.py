@@ -50,7 +50,8 @@ class StreamedStore(StoreVersion):
             self._session.readable()
             own = self._session.engine
             engine = partial(make_engine, own.name, getattr(own, "spark", None), memory_limit=f"{own.memory()} B")
-            return StreamRun(self._session, source, queries_of(query, width, step, operator), engine, **options)
+            queries = queries_of(query, width, step, operator, self._session.manifest.prefixes.known)
+            return StreamRun(self._session, source, queries, engine, **options)
 
     def stream_dataframe(
         self,
@@ -64,8 +65,9 @@ class StreamedStore(StoreVersion):
         from triplestore.streams.run import queries_of
         from triplestore.streams.structured import StructuredStream
 
-        window = (options.pop(name, None) for name in ("width", "step", "operator"))
+        width, step, operator = (options.pop(name, None) for name in ("width", "step", "operator"))
         with self._turns.turn():
             self._session.readable()
-            queries, engine = queries_of(query, *window), partial(make_engine, "spark", frame.sparkSession)
+            queries = queries_of(query, width, step, operator, self._session.manifest.prefixes.known)
+            engine = partial(make_engine, "spark", frame.sparkSession)
             return StructuredStream(self._session, frame, queries, engine, answers, checkpoint, **options)

@@ -4,7 +4,8 @@ A window is made of what is in the source, so its content is not written again: 
 the byte from which the windows at hand can be read again, and the newest time for which each group of queries was
 answered. It is replaced as a whole after each window, once its answers are durable. Answers that a file takes are cut
 off at the place that the checkpoint names, so each window is in it once; whoever reads answers elsewhere may see those
-of the last window twice.
+of the last window twice. The store may have another version when the run is taken up: that version answers the windows
+from then on.
 """
 
 from __future__ import annotations
@@ -29,17 +30,19 @@ FILE: Final = "stream.json"
 @dataclass(frozen=True, slots=True)
 class Place:
     """From where a stream is read: a byte (of Structured Streaming: a batch), the newest time before it, the name of
-    the file in a folder."""
+    the file in a folder, the lines before it."""
 
     read: int = 0
     newest: int | None = None
     file: str = ""
+    lines: int = 0
 
 
 @dataclass(slots=True)
 class State:
-    """What a checkpoint says. answered: of each group of queries, in order. written: bytes of the file of answers.
-    batch: the newest of Structured Streaming. files: of the streams that are folders, in the order of reading."""
+    """What a checkpoint says. version: of the store, by which the newest answers are. answered: of each group of
+    queries, in order. written: bytes of the file of answers. batch: the newest of Structured Streaming. files: of the
+    streams that are folders, in the order of reading."""
 
     version: int
     queries: str
@@ -71,7 +74,8 @@ class Checkpoint:
     """The checkpoint in a folder; `state` is that of the run before, if there was one."""
 
     def __init__(self, folder: str | Path, version: int, queries: Sequence[StreamQuery]) -> None:
-        """Raises UsageError where it is of other queries, or of another version of the store."""
+        """version: of the store, which answers from now on; the answers before may be those of another. Raises
+        UsageError where it is of other queries."""
         if Path(folder).exists() and not Path(folder).is_dir():
             raise UsageError(f"{folder} is no folder, which a checkpoint is kept in")
         self._path = Path(folder, FILE)
@@ -91,11 +95,6 @@ class Checkpoint:
                 raise UsageError(
                     f"the checkpoint in {folder} is of other queries: give it another folder, or remove it"
                 )
-            if self.state.version != version:
-                raise UsageError(
-                    f"the checkpoint in {folder} was made with version {self.state.version} of the store, which is at "
-                    f"{version}: open that version (--at {self.state.version}), or begin in another folder"
-                )
 
     def save(
         self,
@@ -108,7 +107,7 @@ class Checkpoint:
         """Replace the checkpoint; on disk on return."""
         state = State(self._version, self._queries, dict(places), list(answered), written, batch, dict(files or {}))
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._path.with_name(f".{FILE}.{os.getpid()}")
+        draft = self._path.with_name(f".{FILE}.new")  # one that was cut short is replaced
         write_durably(draft, json.dumps(asdict(state)))
         os.replace(draft, self._path)
         sync_folder(self._path.parent)

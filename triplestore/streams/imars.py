@@ -36,8 +36,9 @@ from triplestore.materialise.statements import absent, instances, possible, read
 from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS, TYPE
+from triplestore.read.reasoning import touched as concerned
 from triplestore.streams.classes import Classes
-from triplestore.streams.terms import StreamTerms
+from triplestore.streams.terms import StreamTerms, arrive
 from triplestore.streams.times import FOREVER
 
 TOGETHER: Final = 50
@@ -60,7 +61,7 @@ class Imars:
 
     def __init__(self, engine: Engine, reasoning: Reasoning, terms: StreamTerms) -> None:
         """Take over the closure in `fact` and `same_as`. Raises NotExpiringError."""
-        self.engine, self.equality, self.terms = engine, reasoning.equality, terms
+        self.engine, self.equality, self.terms, self._reasoning = engine, reasoning.equality, terms, reasoning
         specialisation = reasoning.evaluation(engine, None, None).restored()
         self._specialisation = specialisation
         self._before = specialisation.program, tuple(specialisation.ontology.facts.facts)
@@ -92,13 +93,16 @@ class Imars:
         engine.load("derived", _no_facts())
         if raw is not None:
             self.terms.encode(raw, "arrived")
+            if concerned(self._reasoning, self.terms.literals):
+                raise NotExpiringError("the stream has literals of the value of one that a rule mentions")
         if not self._holds(self._ontology):
             self._restart(raw is not None)
         else:
             self._reclassify(self.classes.change(now))
             if raw is not None:
-                self._arrive()
+                self.size += arrive(engine)
                 engine.append("derived", [self._leaves("arrived"), *self._types("arrived")])
+        self.terms.show_forms_of("streamed")
         sizes = self._absorb(now)
         while sizes or self._fresh or self._later:
             check()
@@ -117,7 +121,7 @@ class Imars:
                 self._predicates |= {p for p, _ in sizes}
             sizes = self._absorb(now) if derived else {}
         self._scratch.clear()
-        self.terms.forget(["closure", "streamed", "background"], self.facts + self.size)
+        self.terms.forget(dict.fromkeys(("closure", "streamed", "background"), "s p o"), self.facts + self.size)
         if self._loose * SETTLED > self.facts + self.size:
             engine.settle()
             self._loose = 0
@@ -154,7 +158,7 @@ class Imars:
         self.classes = Classes()
         self._classified()
         if arrived:
-            self._arrive()
+            self.size += arrive(engine)
         self.facts = engine.create("closure", "SELECT s, p, o, e FROM background")
         engine.append("derived", [self._leaves("streamed"), *self._types("streamed")])
 
@@ -183,21 +187,6 @@ class Imars:
             )[0]
 
     # -- what comes ------------------------------------------------------------------------------------------------
-
-    def _arrive(self) -> None:
-        """Let `streamed` have the triples of `arrived`, of one that it has already the later end."""
-        engine = self.engine
-        same = " AND ".join(f"w.{c} = a.{c}" for c in "spo")
-        with engine.scratch() as scratch:
-            again = scratch.table("again")
-            if engine.create(again, f"SELECT w.s, w.p, w.o, w.e FROM streamed w JOIN arrived a ON {same}"):
-                self.size -= engine.remove("streamed", f"SELECT s, p, o, e FROM {again}")
-                engine.create(
-                    "arrived",
-                    f"SELECT s, p, o, max(e) AS e FROM (SELECT s, p, o, e FROM arrived UNION ALL SELECT s, p, o, e "
-                    f"FROM {again}) t GROUP BY s, p, o",
-                )
-        self.size += engine.append("streamed", ["SELECT s, p, o, e FROM arrived"])[0]
 
     def _types(self, source: str) -> list[str]:
         """The types that rules ask for of the literals in `source`, each for as long as the literal is there."""

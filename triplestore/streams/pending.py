@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from triplestore.streams.source import Chunk
+from triplestore.engine.arrow import int64s
+from triplestore.engine.sets import Ids
 from triplestore.streams.times import Window
 
 
 class Pending:
-    """Lines by the time at which they enter a window, each with the time at which it leaves.
+    """Triples by the time at which they enter a window, each with the time at which it leaves.
 
     resumed: the time for which the queries were answered by a run before this one: what was in the window then enters
     it then.
@@ -19,40 +22,41 @@ class Pending:
 
     def __init__(self, windows: Mapping[str, Sequence[Window]], resumed: int | None = None) -> None:
         self._windows, self._resumed = windows, resumed
-        self.waiting: dict[int, list[tuple[str, Sequence[bytes], list[int]]]] = {}
+        self.waiting: dict[int, list[pa.Table]] = {}
         self.last = 0  # when the last of the newest chunk leaves
 
-    def put(self, stream: str, chunk: Chunk, complete: int, lateness: int, answered: int | None) -> int:
-        """Take a chunk of a stream in; how much of it is too late for a window. complete: the newest time of the
-        stream before it. answered: the newest time for which the queries were answered."""
-        times = np.array(chunk.times, dtype=np.int64)
+    def put(
+        self, stream: str, times: Ids, triples: pa.Table, complete: int, lateness: int, answered: int | None
+    ) -> npt.NDArray[np.bool_]:
+        """Take triples of a stream in (tokens s, p, o), with their times; which of them come too late for one of their
+        windows. They enter those that are still open: a window is complete for a stream when this has brought a time
+        more than the lateness after it. complete: the newest time of the stream before them. answered: the newest time
+        for which the queries were answered."""
         newest = np.maximum.accumulate(np.concatenate([[complete], times[:-1]])) - lateness
         late = np.zeros(len(times), dtype=np.bool_)
         self.last = answered or 0
         for window in self._windows.get(stream, ()):
             enters, leaves = window.enters(times), window.leaves(times)
-            usable = leaves > enters
-            missed = usable & (enters < newest)
+            still_open = window.enters(newest)
+            late |= (leaves > enters) & (enters < still_open)
+            enters = np.maximum(enters, still_open)
             if self._resumed is not None:
-                again = usable & ~missed & (enters <= self._resumed) & (leaves > self._resumed)
-                usable &= again | (enters > self._resumed)
-                enters = np.where(again, self._resumed, enters)
-            if answered is not None:
-                missed |= usable & (enters <= answered)
-            late |= missed
-            usable &= ~missed
+                enters = np.maximum(enters, self._resumed)
+            usable = np.flatnonzero(leaves > enters)
             self.last = max(self.last, int(leaves[usable].max(initial=0)))
-            for place in np.unique(enters[usable]).tolist():
-                chosen = np.flatnonzero(usable & (enters == place))
-                lines = chunk.lines if len(chosen) == len(times) else [chunk.lines[i] for i in chosen.tolist()]
-                self.waiting.setdefault(place, []).append((stream, lines, leaves[chosen].tolist()))
-        return int(late.sum())
+            self._wait(usable[np.argsort(enters[usable], kind="stable")], enters, leaves, triples)
+        return late
 
-    def take(self, now: int) -> dict[str, tuple[list[bytes], list[int]]]:
-        """The lines of each stream that enter at a time, and when each leaves."""
-        found: dict[str, tuple[list[bytes], list[int]]] = {}
-        for stream, some, leave in self.waiting.pop(now, ()):
-            lines, ends = found.setdefault(stream, ([], []))
-            lines += some
-            ends += leave
-        return found
+    def _wait(self, order: Ids, enters: Ids, leaves: Ids, triples: pa.Table) -> None:
+        """Let triples wait for the times at which they enter, in whose order they are."""
+        if not len(order):
+            return
+        table = triples.select(["s", "p", "o"]).take(pa.array(order)).append_column("e", int64s(leaves[order]))
+        places, starts = np.unique(enters[order], return_index=True)
+        for place, start, end in zip(places.tolist(), starts.tolist(), [*starts.tolist()[1:], len(order)], strict=True):
+            self.waiting.setdefault(place, []).append(table.slice(start, end - start))
+
+    def take(self, now: int) -> pa.Table | None:
+        """The triples that enter at a time, and when each leaves (e)."""
+        found = self.waiting.pop(now, None)
+        return pa.concat_tables(found) if found else None

@@ -6,7 +6,6 @@ import io
 import threading
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from triplake.loaders.lines import parse_lines
@@ -14,7 +13,7 @@ from triplake.loaders.sources import Syntax
 from triplake.loaders.tokens import Scope
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check
-from triplestore.streams.source import Chunk, chunks, cut
+from triplestore.streams.source import Chunk, chunks
 
 MOST: Final = 64 << 20
 """Bytes of pieces that wait to be read; more are not taken."""
@@ -38,10 +37,10 @@ class Posted:
         for chunk in chunks(io.BytesIO(body)):
             for error in chunk.bad.first:
                 raise InputError(error.reason, name, error.line)
-            for wrong in parse_lines(chunk.lines, Syntax.NTRIPLES, Scope(0, anonymous=False)).bad:
-                timed = (number for number, line in enumerate(io.BytesIO(body), 1) if cut([line], name).times)
-                raise InputError(wrong.reason, name, next(islice(timed, count + wrong.index, None)))
-            count += len(chunk.times)
+            parsed = parse_lines(chunk.lines, Syntax.NTRIPLES, Scope(0, anonymous=False))
+            for wrong in parsed.bad:
+                raise InputError(wrong.reason, name, chunk.numbers[wrong.index])
+            count += len(parsed.quads)
         with self._changed:
             if self._size and self._size + len(body) > MOST:
                 return None

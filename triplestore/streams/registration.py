@@ -5,52 +5,41 @@
     FROM STREAM <http://ex/s> [RANGE 5m STEP 1m]      FROM NAMED WINDOW :w ON <http://ex/s> [RANGE PT5M STEP PT1M]
     WHERE { ?room a :Warm }                           WHERE { WINDOW :w { ?room a :Warm } }
 
-What the registration says is taken out; the rest is a query of SPARQL. Its answer at a time is that over the windows'
-triples and the background together. Where there are several windows and one has a name, each of that kind is by itself:
-a WINDOW pattern sees it with the background, and what is outside sees the background, and the windows without a name.
+The registration is removed, and the rest is a SPARQL query. Its answer at a time is that over the windows' triples and
+the background together. A window with a name is seen only by its WINDOW patterns, together with the background; what is
+outside of them sees the background and the windows without a name.
+
+Names of windows and streams are IRIs: `<w>`, `:w` and `<http://ex/w>` are the same name where the prologue says so. A
+relative IRI without a BASE, a prefixed name whose prefix nobody declares, and a plain word (`FROM STREAM s`) stand for
+themselves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from triplake.sparql.algebra import Bgp, GraphPattern, PathPattern, Query, Service
+from triplake.sparql.cursor import Cursor
+from triplake.sparql.parser import parse_query
+from triplestore.expressions.functions import is_known
+from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import UsageError
+from triplestore.model.expression import Call, walk
 from triplestore.streams.times import Window, duration
 
 WINDOW: Final = "urn:x-triplake:window:"
-"""What the names begin with by which the text of a query asks for its windows."""
+"""Prefix of the names by which the text of a query asks for its windows."""
 
 OPERATORS: Final = ("rstream", "istream", "dstream")
 
-_IRI: Final = r"<[^<>\s]*>|[\w.-]*:[\w.-]*"
-_NAME: Final = _IRI + r"|[\w.-]+"
-_PASSED: Final = (
-    r'"""(?:[^\\]|\\.)*?"""|'
-    + r"'''(?:[^\\]|\\.)*?'''|"
-    + r'"(?:[^"\\\n]|\\.)*"|'
-    + r"'(?:[^'\\\n]|\\.)*'|"
-    + r"#[^\n]*"
-)
-_WORD: Final = r"(?<![\w?$:.%-])"
-"""What a keyword begins after: no part of a variable or a prefixed name."""
+_PLAIN: Final = re.compile(r"[\w.-]+")
+"""A name that is neither an IRI nor prefixed."""
 
-_REGISTER: Final = (
-    rf"{_WORD}REGISTER\s+(?:(?P<operator>STREAM|QUERY|RSTREAM|ISTREAM|DSTREAM)\s+)?(?P<name>{_NAME})"
-    r"(?:\s+COMPUTED\s+EVERY\s+(?P<every>\S+))?\s+AS\b"
-)
-_BRACKET: Final = r"\[(?P<{0}>[^\]]*)\]"
-_FROM_STREAM: Final = rf"{_WORD}FROM\s+STREAM\s+(?P<stream>{_NAME})\s*" + _BRACKET.format("range1")
-_FROM_WINDOW: Final = (
-    rf"{_WORD}FROM\s+NAMED\s+WINDOW\s+(?P<window>{_NAME})\s+ON\s+(?P<on>{_NAME})\s*" + _BRACKET.format("range2")
-)
-_FROM: Final = rf"{_WORD}FROM\s+(?:(?P<named>NAMED)\s+(?!WINDOW\b)|(?!STREAM\b|NAMED\b)(?P<static>{_IRI}))"
-_WINDOW: Final = rf"{_WORD}WINDOW\s+(?P<within>{_NAME})\s*(?=\{{)"
-_PARTS: Final = re.compile(
-    "|".join((_PASSED, _REGISTER, _FROM_STREAM, _FROM_WINDOW, _FROM, _WINDOW, r"<[^<>\s]*>")), re.I
-)
+_WORD: Final = re.compile(r"\s*(\S+)")
+_BRACKET: Final = re.compile(r"\s*\[([^\]]*)\]")
 _RANGE: Final = re.compile(
     r"\s*RANGE\s+(?P<range>\S+)\s*(?:(?:STEP|SLIDE)\s+(?P<step>\S+)|(?P<tumbling>TUMBLING))?\s*", re.IGNORECASE
 )
@@ -60,10 +49,11 @@ _RANGE: Final = re.compile(
 class StreamQuery:
     """A continuous query.
 
-    name: what it was registered as. text: the query of SPARQL. windows: of each stream (its name as written; "" is the
-    only one) that it reads. operator: "rstream" answers all rows at each time, "istream" those that were not in the
-    answer before, "dstream" those that were and are not any more. background: names of FROM clauses, all of which mean
-    the store. parts: for each window the name by which the text asks for it as if it were an endpoint, or "".
+    name: what it was registered as. text: the query of SPARQL. windows: of each stream (its IRI; "" is the only one)
+    that it reads. operator: "rstream" answers all rows at each time, "istream" those that were not in the answer
+    before, "dstream" those that were and are not any more. background: names of FROM clauses, all of which mean the
+    store. parts: for each window the name by which the text asks for it as if it were an endpoint, or "". written: how
+    the text writes the name of each window's stream.
     """
 
     name: str
@@ -72,15 +62,21 @@ class StreamQuery:
     operator: str = "rstream"
     background: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, text: str, width: str | None = None, step: str | None = None, operator: str | None = None
+        cls,
+        text: str,
+        width: str | None = None,
+        step: str | None = None,
+        operator: str | None = None,
+        prefixes: Mapping[str, str] | None = None,
     ) -> StreamQuery:
         """Read a query. width, step: of the window where the text has none. operator: in place of that of the text.
-        Raises UsageError."""
-        found = _Found()
-        rest = _PARTS.sub(found.part, text)
+        prefixes: those that the text need not declare. Raises UsageError."""
+        found = _Registration(text, prefixes or {})
+        rest = found.rest()
         windows, parts = found.windows, found.parts
         if not windows:
             if width is None:
@@ -96,55 +92,165 @@ class StreamQuery:
         chosen = (operator or found.operator or "rstream").lower()
         if chosen not in OPERATORS:
             raise UsageError(f"no operator '{operator}': give one of {', '.join(OPERATORS)}")
-        return cls(found.name, rest.strip(), tuple(windows), chosen, tuple(found.background), tuple(parts))
+        background, written = tuple(found.background), tuple(found.written)
+        return cls(found.name, rest.strip(), tuple(windows), chosen, background, tuple(parts), written)
+
+    def simplified(self, parsed: Query) -> StreamQuery:
+        """The same query, a single named window made the default graph where nothing outside of its WINDOW patterns
+        reads any triples: then nobody can tell the difference, and no closure of the background alone is needed.
+        parsed: the algebra of its text."""
+        if len(self.parts) != 1 or not self.parts[0] or _reads_triples(parsed):
+            return self
+        return replace(self, text=self.text.replace(_asked_by(self.parts[0]), ""), parts=("",))
 
 
-class _Found:
-    """What the parts of a registration say."""
+def check_functions(parsed: Query) -> None:
+    """Raise UsageError for a function that does not exist: in a continuous query it would leave answers empty for good,
+    without a word."""
+    for part in walk(parsed):
+        if isinstance(part, Service):
+            check_functions(parse_query(f"{part.prologue} SELECT * WHERE {part.text}"))
+        elif isinstance(part, Call) and ":" in part.name and not is_known(part.name):
+            tip = ""
+            if part.name.endswith("timestamp"):
+                tip = ". Windows do not keep the times of triples: add each time to the stream, as a triple of its own"
+            raise UsageError(f"the query calls <{part.name}>, but there is no such function{tip}")
 
-    def __init__(self) -> None:
+
+def _reads_triples(parsed: Query) -> bool:
+    """Whether a query reads triples outside of its SERVICE patterns."""
+    return parsed.kind == "describe" or any(
+        isinstance(part, PathPattern | GraphPattern) or (isinstance(part, Bgp) and len(part.triples) > 0)
+        for part in walk(parsed)
+    )
+
+
+def _asked_by(part: str) -> str:
+    """What stands in the text for WINDOW and the name of a window."""
+    return f"SERVICE <{part}> "
+
+
+class _Registration:
+    """Reads a text: what its registration says, and the query that is left."""
+
+    def __init__(self, text: str, prefixes: Mapping[str, str]) -> None:
         self.name, self.operator = "", ""
         self.every: str | None = None
         self.windows: list[tuple[str, Window]] = []
+        self.written: list[str] = []
         self.background: list[str] = []
-        self._names: list[str | None] = []  # of each window, as written
+        self._names: list[str | None] = []  # of each window
+        self._at = Cursor(text, known=prefixes)
 
     @property
     def parts(self) -> list[str]:
         """For each window what the text asks for it by."""
-        alone = len(self.windows) == 1
-        return ["" if alone or name is None else f"{WINDOW}{place}" for place, name in enumerate(self._names)]
+        return ["" if name is None else f"{WINDOW}{place}" for place, name in enumerate(self._names)]
 
-    def part(self, match: re.Match[str]) -> str:
-        """Take note of a part; what of it is SPARQL."""
-        if (name := match["name"]) is not None:
-            self.name = name.strip("<>")
-            kind = (match["operator"] or "").lower()
+    def rest(self) -> str:
+        """Read all of it; the text of the query."""
+        at, kept, done = self._at, list[str](), 0
+        registered: int | None = None  # the offset of the query's name, whose prefix may be declared behind it
+        while at.peek().kind != "end":
+            start, replaced = at.peek().start, None
+            if at.is_("PREFIX", "BASE"):
+                at.prologue()
+                continue
+            if at.accept("REGISTER"):
+                registered, replaced = self._register(), ""
+            elif at.accept("FROM"):
+                replaced = self._from()
+            elif at.accept("WINDOW"):
+                replaced = self._window_pattern()
+            else:
+                at.next()
+            if replaced is not None:
+                kept += [at.text[done:start], replaced]
+                done = at.at
+        end = at.text[done:]
+        if registered is not None:
+            at.jump(registered)
+            self.name, _ = self._iri()
+        return "".join((*kept, end))
+
+    def _register(self) -> int:
+        """REGISTER kind name COMPUTED EVERY duration AS; the offset of the name."""
+        at = self._at
+        if at.is_("STREAM", "QUERY", *(operator.upper() for operator in OPERATORS)):
+            kind = at.next().text.lower()
             self.operator = kind if kind in OPERATORS else self.operator
-            self.every = match["every"]
-        elif match["stream"] is not None:
-            self._names.append(None)
-            self.windows.append((match["stream"].strip("<>"), _window(match["range1"])))
-        elif match["window"] is not None:
-            if match["window"] in self._names:
-                raise UsageError(f"two windows are called {match['window']}: give each a name of its own")
-            self._names.append(match["window"])
-            self.windows.append((match["on"].strip("<>"), _window(match["range2"])))
-        elif match["named"] is not None:
-            raise UsageError(
-                "FROM NAMED of a graph is not for continuous queries, as their default graph would be empty: leave it "
-                "out, GRAPH reads all graphs of the store"
-            )
-        elif match["static"] is not None:
-            self.background.append(match["static"].strip("<>"))
-        elif match["within"] is not None:
-            if match["within"] not in self._names:
-                raise UsageError(f"no window {match['within']}: name it by FROM NAMED WINDOW {match['within']} ON ..")
-            part = self.parts[self._names.index(match["within"])]
-            return f"SERVICE <{part}> " if part else ""
+        named = at.peek().start
+        self._iri()
+        if at.accept("COMPUTED"):
+            at.expect("EVERY")
+            self.every = self._raw(_WORD)
+        at.expect("AS")
+        return named
+
+    def _from(self) -> str | None:
+        """A clause behind FROM; what of it is SPARQL."""
+        at = self._at
+        if at.accept("STREAM"):
+            self._reads(None)
+        elif at.accept("NAMED"):
+            if not at.accept("WINDOW"):
+                raise UsageError(
+                    "FROM NAMED of a graph is not for continuous queries, as their default graph would be empty: leave "
+                    "it out, GRAPH reads all graphs of the store"
+                )
+            name, written = self._iri()
+            if name in self._names:
+                raise UsageError(f"two windows are called {written}: give each a name of its own")
+            at.expect("ON")
+            self._reads(name)
         else:
-            return match[0]
+            self.background.append(self._iri()[0])
         return ""
+
+    def _reads(self, name: str | None) -> None:
+        """A stream and its window, which has this name."""
+        stream, written = self._iri()
+        self._names.append(name)
+        self.windows.append((stream, _window(self._raw(_BRACKET))))
+        self.written.append(written)
+
+    def _window_pattern(self) -> str | None:
+        """The name behind WINDOW; what stands for both in SPARQL."""
+        at = self._at
+        if at.peek().kind == "variable":
+            at.fail("WINDOW needs the name of a window, not a variable")
+        name, written = self._iri()
+        if not at.is_("{"):
+            return None
+        if name not in self._names:
+            raise UsageError(f"no window {written}: declare it by FROM NAMED WINDOW {written} ON ..")
+        return _asked_by(self.parts[self._names.index(name)])
+
+    def _iri(self) -> tuple[str, str]:
+        """A name, and how it is written."""
+        at = self._at
+        word = at.peek()
+        if word.kind == "iri" and (at.base is not None or is_absolute(word.text[1:-1])):
+            return at.iri(), word.text
+        if word.kind == "iri":
+            return at.next().text[1:-1], word.text
+        if word.kind == "name" and not word.text.startswith("_:"):
+            prefix = word.text.partition(":")[0]
+            return at.iri() if prefix in at.prefixes or prefix in at.known else at.next().text, word.text
+        found = _PLAIN.match(at.text, word.start)
+        if found is None:
+            at.fail("expected a name: an IRI in angle brackets, a prefixed name or a word")
+        at.jump(found.end())
+        return found[0], found[0]
+
+    def _raw(self, pattern: re.Pattern[str]) -> str:
+        """What a pattern finds here."""
+        at = self._at
+        found = pattern.match(at.text, at.at)
+        if found is None:
+            at.fail("expected a window, as in [RANGE 5m STEP 1m]")
+        at.jump(found.end())
+        return found[1]
 
 
 def _window(text: str) -> Window:
@@ -155,5 +261,38 @@ def _window(text: str) -> Window:
 
 
 def streams_of(queries: Sequence[StreamQuery]) -> list[str]:
-    """The names of the streams that queries read, in order."""
+    """The IRIs of the streams that queries read, in order."""
     return list(dict.fromkeys(name for query in queries for name, _ in query.windows))
+
+
+def stream_called(name: str, queries: Sequence[StreamQuery]) -> str | None:
+    """The IRI of the stream that is called so: by its IRI, with or without brackets, or as all queries that use the
+    name write it. None where no query reads one, or the name is ambiguous."""
+    streams, iri = streams_of(queries), name.removeprefix("<").removesuffix(">")
+    if iri in streams:
+        return iri
+    found = {
+        stream
+        for query in queries
+        for (stream, _), text in zip(query.windows, query.written, strict=False)  # nothing is written of --range
+        if text in (name, f"<{name}>")
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def by_stream(sources: Mapping[str, Any], queries: Sequence[StreamQuery]) -> dict[str, Any]:
+    """Sources by the IRIs of their streams; "" is that of the only stream. Raises UsageError for a name that no query
+    reads, and for a stream with two sources."""
+    streams, found = streams_of(queries), dict[str, Any]()
+    for name, source in sources.items():
+        alone = len(sources) == len(streams) == 1
+        stream = streams[0] if alone else stream_called(str(name), queries)
+        if stream is None:
+            raise UsageError(
+                f"no query reads a stream {name or 'without a name'}: they read "
+                + ", ".join(one or "one without a name" for one in streams)
+            )
+        if stream in found:
+            raise UsageError(f"the stream {stream} has two sources: give it one")
+        found[stream] = source
+    return found

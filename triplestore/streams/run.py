@@ -13,15 +13,17 @@ from triplestore.model.stopping import check
 from triplestore.read.session import Session
 from triplestore.streams.answers import Answer, StreamStats
 from triplestore.streams.checkpoint import Checkpoint, Place, Trail
-from triplestore.streams.registration import StreamQuery
+from triplestore.streams.registration import StreamQuery, by_stream
 from triplestore.streams.source import POLL, Chunk, chunks
 from triplestore.streams.windows import Windows
 
 
-def queries_of(given: Any, width: str | None, step: str | None, operator: str | None) -> list[StreamQuery]:
-    """Queries as `Store.stream` takes them. Raises UsageError."""
+def queries_of(
+    given: Any, width: str | None, step: str | None, operator: str | None, prefixes: Mapping[str, str]
+) -> list[StreamQuery]:
+    """Queries as `Store.stream` takes them. prefixes: the store's. Raises UsageError."""
     several = [given] if isinstance(given, str | StreamQuery) else list(given)
-    return [q if isinstance(q, StreamQuery) else StreamQuery.of(q, width, step, operator) for q in several]
+    return [q if isinstance(q, StreamQuery) else StreamQuery.of(q, width, step, operator, prefixes) for q in several]
 
 
 class StreamRun:
@@ -62,14 +64,16 @@ class StreamRun:
         if pace is not None:
             self._windows.due = self._due
         names = self._windows.streams
-        if set(sources) != set(names) and not (len(sources) == 1 and len(names) == 1):
+        try:
+            self._sources = by_stream(sources, queries)
+            if missing := [name for name in names if name not in self._sources]:
+                raise UsageError(
+                    f"the queries read the streams {', '.join(names)}: say where each comes from "
+                    f"(missing: {', '.join(missing)})"
+                )
+        except UsageError:
             self.close()
-            read = ", ".join(names).strip() or "without a name"
-            raise UsageError(
-                f"the queries read the streams {read}: say where each comes from "
-                f"(given: {', '.join(sources) or 'none'})"
-            )
-        self._sources = dict(sources) if len(names) > 1 else {names[0]: next(iter(sources.values()))}
+            raise
         self._places = {name: before.places.get(name, Place()) if before else Place() for name in names}
         self._files = {name: before.files.get(name, []) if before else [] for name in names}
         self._trails = {name: Trail() for name in names}
@@ -93,7 +97,7 @@ class StreamRun:
         """The answers, in the order of their times."""
         windows = self._windows
         readers = {
-            name: chunks(source, self._follow, place.read, place.file, tuple(self._files[name]))
+            name: chunks(source, self._follow, place.read, place.file, tuple(self._files[name]), place.lines)
             for name, source in self._sources.items()
             for place in [self._places[name]]
         }
@@ -118,7 +122,8 @@ class StreamRun:
             before = Place(0, before.newest, chunk.file)
             files += [chunk.file] * (chunk.file not in files)
         self._windows.feed(name, chunk)
-        self._places[name] = Place(chunk.read, self._windows.newest(name), chunk.file)
+        if self._windows.fault is None:  # else the chunk was read up to a line that is to be read again
+            self._places[name] = Place(chunk.read, self._windows.newest(name), chunk.file, chunk.ended)
         if chunk.times:
             self._trails[name].add(before, self._windows.last)
 

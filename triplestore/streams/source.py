@@ -1,6 +1,6 @@
 """Where timed triples come from: lines `TIME TRIPLE .`, JSON lines, tuples; files, folders, pipes.
 
-A line is a time, a space, and a triple of N-Triples:
+A line is a time, spaces or tabs, and a triple of N-Triples:
 
     1700000000000 <http://ex/room1> <http://ex/temperature> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .
     2023-11-14T22:13:20Z <http://ex/room1> a <http://ex/Warm> .
@@ -65,40 +65,45 @@ class LeftOut:
 
 @dataclass(slots=True)
 class Chunk:
-    """Some timed triples in the order of the source: times, and lines of N-Triples. bad: the others. read: bytes
-    of the file up to its end. file: the name of that, of a folder."""
+    """Some timed triples in the order of the source: times, and lines of N-Triples, whose triples may still be
+    malformed; numbers: of these lines in the source. bad: lines of which not even a time can be read. source: what
+    errors call the source. read, ended: bytes, and lines, of the file up to the chunk's end. file: its name in a
+    folder."""
 
     times: list[int] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
     bad: LeftOut = field(default_factory=LeftOut)
+    source: str = "the stream"
     read: int = 0
+    ended: int = 0
     file: str = ""
 
 
 def chunks(
-    source: Any, follow: bool = False, skip: int = 0, begin: str = "", order: Sequence[str] = ()
+    source: Any, follow: bool = False, skip: int = 0, begin: str = "", order: Sequence[str] = (), line: int = 0
 ) -> Iterator[Chunk]:
     """The chunks of a source: the path of a file or a folder of files (by name; plain or compressed), "-" for standard
     input, an open binary file, an iterable of (time, (s, p, o)), terms of rdflib, or what has `chunks` itself. follow:
     wait for more of a file or folder at its end (a compressed file has one). skip: bytes of a file to pass over.
     begin, order: of a folder the file in which to go on ("": the first), and those that were read before, in order.
-    Raises UsageError, InputError."""
+    line: how many lines are passed over. Raises UsageError, InputError."""
     if isinstance(source, str) and source == "-":
-        yield from _of_file(sys.stdin.buffer, "standard input", False, skip)
+        yield from _of_file(sys.stdin.buffer, "standard input", False, skip, line)
     elif isinstance(source, str | Path):
         path = there(source)
         if path.is_dir():
-            yield from _of_folder(path, follow, skip, begin, order)
+            yield from _of_folder(path, follow, skip, begin, order, line)
         else:
             grows = follow and compression(str(path)) is None
             with open(path, "rb") if grows else opened(str(path), str(path)) as file:
-                yield from _of_file(file, str(path), grows, skip)
+                yield from _of_file(file, str(path), grows, skip, line)
     elif hasattr(source, "chunks"):
         yield from source.chunks()
     elif isinstance(source, TextIOBase):
         raise UsageError("the stream's file is open as text: open it as bytes, by open(path, 'rb')")
     elif hasattr(source, "read"):
-        yield from _of_file(source, getattr(source, "name", "the stream"), False, skip)
+        yield from _of_file(source, getattr(source, "name", "the stream"), False, skip, line)
     elif isinstance(source, Iterable):
         yield from _of_tuples(source)
     else:
@@ -112,12 +117,13 @@ def there(source: str | Path) -> Path:
     return path
 
 
-def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: int) -> Iterator[Chunk]:
+def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: int, line: int) -> Iterator[Chunk]:
     read_some: Callable[[int], bytes] = getattr(file, "read1", file.read)
-    rest, number, done = b"", 1, skip
+    rest, number, done = b"", line + 1, skip
     if skip:
         _go_to(file, skip, name)
-        name = f"{name}, from byte {skip:,} on"
+        if not line:  # the checkpoint of an older version, which counts no lines
+            name = f"{name}, from byte {skip:,} on"
     while True:
         block = read_some(BLOCK)
         if not block:
@@ -165,7 +171,7 @@ def _shorter(name: str, read: int) -> InputError:
     )
 
 
-def _of_folder(path: Path, follow: bool, skip: int, begin: str, order: Sequence[str]) -> Iterator[Chunk]:
+def _of_folder(path: Path, follow: bool, skip: int, begin: str, order: Sequence[str], line: int) -> Iterator[Chunk]:
     """The files of a folder, those read before in their order, then others in that of their names, each as it is when
     its turn comes; one that is written should be moved there when it is whole."""
     at = order.index(begin) if begin else 0
@@ -175,10 +181,10 @@ def _of_folder(path: Path, follow: bool, skip: int, begin: str, order: Sequence[
         for name in fresh:
             done.add(name)
             with opened(str(there(path / name)), str(path / name)) as file:
-                for chunk in _of_file(file, str(path / name), False, skip):
+                for chunk in _of_file(file, str(path / name), False, skip, line):
                     chunk.file = name
                     yield chunk
-            skip = 0
+            skip = line = 0
         if again:
             again = ()
             continue
@@ -191,28 +197,29 @@ def _of_folder(path: Path, follow: bool, skip: int, begin: str, order: Sequence[
 
 def cut(lines: list[bytes], name: str, number: int = 1, read: int = 0) -> Chunk:
     """Lines cut into times and triples. number: of the first in its source, which errors call by `name`."""
-    chunk = Chunk(read=read)
-    times, triples = chunk.times, chunk.lines
+    chunk = Chunk(source=name, read=read, ended=number + len(lines) - 1)
+    times, triples, numbers = chunk.times, chunk.lines, chunk.numbers
     for at, line in enumerate(lines, number):
-        head, _, tail = line.rstrip(b"\r\n").partition(b" ")
+        parts = line.rstrip(b"\r\n").split(None, 1)
+        if not parts or parts[0][:1] == b"#":
+            continue
+        head = parts[0]
         try:
             if head[:1] == b"{":
                 moment, tail = _of_json(line)
-            elif not line.strip() or head[:1] == b"#":
-                continue
             else:
                 moment = int(head) if len(head) < SHORT and head.isdigit() else time_of(head.decode())
-                if not tail.strip():
+                if len(parts) == 1:
                     raise ValueError(NOTHING)
-                if b" a " in tail:
-                    tail = _without_a(tail.lstrip())
+                tail = _without_a(parts[1])
             if b"\r" in tail or b"\n" in tail:  # ends of lines to the parser
                 raise ValueError(SEVERAL)
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError, ArithmeticError) as error:
             chunk.bad.add(InputError(_told(error, head), name, at, 1))
             continue
         times.append(moment)
         triples.append(tail)
+        numbers.append(at)
     return chunk
 
 
@@ -224,16 +231,17 @@ def _told(error: Exception, head: bytes) -> str:
     if head[:1] == b"{":
         return f"a line of JSON that cannot be read: {error}"
     text = head[:40].decode(errors="replace")
-    return f"'{text}' is no time: a line is TIME TRIPLE ., the time an integer or as 2024-05-01T12:00:00Z"
+    return f"'{text}' is no time: a line is TIME TRIPLE ., the time a number or as 2024-05-01T12:00:00Z"
 
 
 def _without_a(line: bytes) -> bytes:
-    subject, a, rest = line.partition(b" a ")
-    return subject + b" " + _A + b" " + rest if a and subject.count(b" ") == 0 else line
+    """The triple, `a` as a predicate spelled out."""
+    parts = line.split(None, 2)
+    return b" ".join((parts[0], _A, parts[2])) if len(parts) == 3 and parts[1] == b"a" else line
 
 
 def _of_json(line: bytes) -> tuple[int, bytes]:
-    found = json.loads(line)
+    found = json.loads(line, parse_float=str)
     moment = found["time"]
     moment = time_of(moment if isinstance(moment, int) and not isinstance(moment, bool) else str(moment))
     if "triple" in found:
@@ -250,7 +258,7 @@ def _of_tuples(source: Iterable[Any]) -> Iterator[Chunk]:
     """An item at a time, since the next may be long in coming; lists at once."""
     many = 10_000 if isinstance(source, list | tuple) else 1
     chunk = Chunk()
-    for item in source:
+    for number, item in enumerate(source, 1):
         try:
             moment, (s, p, o) = item
             chunk.times.append(time_of(moment if isinstance(moment, int) else moment.isoformat()))
@@ -258,6 +266,7 @@ def _of_tuples(source: Iterable[Any]) -> Iterator[Chunk]:
             raise UsageError(f"'{item}' is no timed triple: give (time, (subject, predicate, object))") from None
         tokens = (from_rdflib(s), from_rdflib(p), from_rdflib(o))
         chunk.lines.append((" ".join(map(to_ntriples, tokens)) + " .").encode())
+        chunk.numbers.append(number)
         if len(chunk.times) == many:
             yield chunk
             chunk = Chunk()

@@ -147,7 +147,7 @@ class StructuredStream:
     def _feed(self, number: int, table: pa.Table) -> None:
         before = Place(number, self._windows.newest(self._stream))
         rows = zip(table["time"].to_pylist(), table["line"].to_pylist(), strict=True)
-        chunk = cut([f"{time} {line}".encode() for time, line in rows], "the DataFrame")
+        chunk = cut([f"{time} {line}".encode() for time, line in rows], f"batch {number} of the DataFrame")
         self._windows.feed(self._stream, chunk)
         if chunk.times:
             self._trail.add(before, self._windows.last)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from math import ceil
 from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from triplestore.model.errors import UsageError
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DECIMAL: Final = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{0,40})?")
+_DATE_TIME: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,40}))?)?([Zz]|[+-][0-9:]{2,8})?"
+)
 
 Time = TypeVar("Time", int, npt.NDArray[np.int64])
 
@@ -45,16 +52,43 @@ def duration(text: str) -> int:
 
 
 def time_of(given: str | int) -> int:
-    """A time: an integer, or a date and time of ISO 8601, in milliseconds since 1970 (without a zone: UTC).
-    Raises ValueError."""
-    if isinstance(given, str) and not (given.isascii() and given.strip().lstrip("+-").isdigit()):  # int takes 1_0 too
-        moment = datetime.fromisoformat(given.removeprefix('"').removesuffix('"'))
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return round(moment.timestamp() * 1_000)
-    value = int(given)
+    """A time: a number, or a date and time of ISO 8601, in milliseconds since 1970 (without a zone: UTC).
+
+    A fraction of a unit is rounded up: since the bounds of windows are whole, the windows of a triple are then those of
+    its exact time. 24:00:00 is the end of its day, and 23:59:60 UTC, a leap second, the first second of the next day,
+    as in POSIX time. Raises ValueError.
+    """
+    value = given if isinstance(given, int) else _parsed(given.strip().removeprefix('"').removesuffix('"'))
     if abs(value) >= FOREVER // 4:
         raise ValueError(f"{given} is too far from 0")
     return value
+
+
+def _parsed(text: str) -> int:
+    if _DECIMAL.fullmatch(text):
+        return ceil(Decimal(text))
+    found = _DATE_TIME.fullmatch(text)
+    if found is None:  # a date alone, or one without punctuation
+        return _milliseconds(datetime.fromisoformat(text))
+    date, clock, second, fraction, zone = found.groups(default="")
+    fraction = fraction.rstrip("0")
+    later = timedelta()
+    if clock == "24:00" and not (second.strip("0") or fraction):
+        clock, later = "00:00", timedelta(days=1)
+    leap = second == "60"
+    if leap:
+        second, later = "59", timedelta(seconds=1)
+    moment = datetime.fromisoformat(f"{date}T{clock}:{second or '00'}{zone}")
+    value = _milliseconds(moment) + later // timedelta(milliseconds=1)
+    if leap and value % 86_400_000:
+        raise ValueError("a leap second is the last one of a day")
+    return value + ceil(Decimal(f"0.{fraction or 0}") * 1_000)
+
+
+def _milliseconds(moment: datetime) -> int:
+    """Whole milliseconds since 1970, rounded up."""
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return -((_EPOCH - moment) // timedelta(milliseconds=1))
 
 
 @dataclass(frozen=True, slots=True)

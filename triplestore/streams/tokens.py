@@ -14,48 +14,56 @@ from triplake.loaders.ntriples import cut
 from triplake.loaders.sources import Syntax
 from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine
-from triplestore.engine.arrow import int64s, strings
-from triplestore.model.errors import InputError
-from triplestore.streams.maintainers import TRIPLES
-from triplestore.streams.source import LeftOut
+from triplestore.engine.arrow import as_numpy, int64s, strings
+from triplestore.engine.sets import Ids
+from triplestore.model.dataset import Quad
+from triplestore.streams.source import NOTHING
+from triplestore.streams.window_closure import TRIPLES
 
 FEW: Final = 2_000
 """Lines up to which they are parsed here: the engine takes longer to plan that."""
 
 
-def tokens_of(engine: Engine, lines: Sequence[bytes], ends: Sequence[int], scope: int) -> tuple[pa.Table, LeftOut]:
-    """A table of tokens (s, p, o) and ends (e) of lines, and what is wrong with those that cannot be read, which are
-    left out. scope: the number of the file that blank nodes are of."""
+def tokens_of(engine: Engine, lines: Sequence[bytes], scope: int) -> tuple[pa.Table, dict[int, str]]:
+    """(a table of tokens, s, p and o, and the index of each triple's line, e, in order; index -> what is wrong with the
+    others). scope: the number of the file that blank nodes are of."""
     if len(lines) <= FEW:
-        return _strictly(lines, ends, scope)
+        return _strictly(lines, np.arange(len(lines)), scope)
     try:
         text = pa.array(lines, pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:  # some are not UTF-8
-        return _strictly(lines, ends, scope)
+        return _strictly(lines, np.arange(len(lines)), scope)
     with engine.scratch() as scratch:
-        table = pa.table({"file": pa.array(np.zeros(len(lines), np.int32)), "line": text, "e": int64s(ends)})
-        found = engine.query(cut(engine.dialect, Syntax.NTRIPLES, scratch.load("line", table), scope, kept="e"))
+        columns = {"file": pa.array(np.zeros(len(lines), np.int32)), "line": text, "e": int64s(range(len(lines)))}
+        read = cut(engine.dialect, Syntax.NTRIPLES, scratch.load("line", pa.table(columns)), scope, kept="e")
+        found = engine.query(read)
     found = found.select(["s", "p", "o", "e"]).cast(TRIPLES)
     odd = pc.equal(found["s"], "")
-    if not pc.any(odd).as_py():
-        return found, LeftOut()
-    rest = found.filter(odd)
-    others, bad = _strictly([line.encode() for line in rest["o"].to_pylist()], rest["e"].to_pylist(), scope)
-    return pa.concat_tables([found.filter(pc.invert(odd)), others]), bad
+    bad = dict[int, str]()
+    if found.num_rows < len(lines):  # comments, which hold no triple
+        bad = dict.fromkeys(np.setdiff1d(np.arange(len(lines)), as_numpy(found["e"])).tolist(), NOTHING)
+    if pc.any(odd).as_py():
+        rest = found.filter(odd).sort_by("e")
+        others, wrong = _strictly([line.encode() for line in rest["o"].to_pylist()], as_numpy(rest["e"]), scope)
+        found, bad = pa.concat_tables([found.filter(pc.invert(odd)), others]), dict(sorted({**bad, **wrong}.items()))
+    return found.sort_by("e"), bad
 
 
-def _strictly(lines: Sequence[bytes], ends: Sequence[int], number: int) -> tuple[pa.Table, LeftOut]:
-    rows, bad, scope = list[tuple[str, str, str, int]](), LeftOut(), Scope(number, anonymous=False)
+def _strictly(lines: Sequence[bytes], places: Ids, number: int) -> tuple[pa.Table, dict[int, str]]:
+    """The same by the parser. places: the indices of the lines."""
+    scope, bad, kept, quads = Scope(number, anonymous=False), dict[int, str](), places.tolist(), list[Quad]()
     whole = parse_lines(lines, Syntax.NTRIPLES, scope)
-    if not whole.bad and len(whole.quads) == len(lines):  # else some are comments, or wrong
-        rows = [(s, p, o, end) for (s, p, o, *_), end in zip(whole.quads, ends, strict=True)]
-        lines = ends = ()
-    for line, end in zip(lines, ends, strict=True):
-        parsed = parse_lines([line], Syntax.NTRIPLES, scope)
-        rows += [(s, p, o, end) for s, p, o, *_ in parsed.quads]
-        shown = line[:60].decode(errors="replace")
-        for found in parsed.bad:
-            bad.add(InputError(f"{found.reason}, in a triple of the stream: {shown}"))
-    columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
-    table = pa.table({**{c: strings(columns[place]) for place, c in enumerate("spo")}, "e": int64s(columns[3])})
+    if not whole.bad and len(whole.quads) == len(lines):
+        quads = whole.quads
+    else:  # some are wrong, or hold no triple
+        kept = []
+        for line, place in zip(lines, places.tolist(), strict=True):
+            parsed = parse_lines([line], Syntax.NTRIPLES, scope)
+            if len(parsed.quads) == 1 and not parsed.bad:
+                quads += parsed.quads
+                kept.append(place)
+            else:
+                bad[place] = parsed.bad[0].reason if parsed.bad else NOTHING
+    columns = list(zip(*((s, p, o) for s, p, o, *_ in quads), strict=True)) or [(), (), ()]
+    table = pa.table({**{c: strings(columns[place]) for place, c in enumerate("spo")}, "e": int64s(kept)})
     return table.cast(TRIPLES), bad

@@ -11,23 +11,30 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from triplake.sparql import Graph
 from triplake.sparql import query as run_query
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
-from triplestore.model.errors import UsageError
+from triplestore.engine.arrow import as_numpy
+from triplestore.engine.sets import Ids
+from triplestore.model.errors import InputError, TriplakeError, UsageError
 from triplestore.read.session import Session
+from triplestore.storage.manifest import Manifest
 from triplestore.streams.answers import Answer, Row, StreamStats, labelled
 from triplestore.streams.checkpoint import Place, State
-from triplestore.streams.maintainers import Maintainer, WindowClosure
+from triplestore.streams.maintainers import Maintainer
 from triplestore.streams.pending import Pending
-from triplestore.streams.registration import StreamQuery, streams_of
-from triplestore.streams.source import FIRST, Chunk, LeftOut
+from triplestore.streams.registration import StreamQuery, check_functions, streams_of
+from triplestore.streams.source import FIRST, Chunk
 from triplestore.streams.times import Window, duration
 from triplestore.streams.tokens import tokens_of
+from triplestore.streams.window_closure import WindowClosure
 
 MakeMaintainer = Callable[[], Maintainer]
 
@@ -41,6 +48,12 @@ class _Part:
         only = len(streams) == 1
         self.pending = Pending({s: [w for name, w in windows if only or name == s] for s in streams}, resumed)
         self.maintainer = make()
+        self._slides = bool(windows)  # else it is the background alone
+
+    def slide(self, now: int) -> None:
+        """Let the windows be those of a time."""
+        if self._slides:
+            self.maintainer.slide(now, self.pending.take(now))
 
     @property
     def closure(self) -> WindowClosure:
@@ -50,12 +63,19 @@ class _Part:
 
 class _Group:
     """Queries of the same windows: they share closures. parts: the windows by what the texts ask for them by, those of
-    "" first, which patterns see that name none. resumed: the time for which a run before this one answered them."""
+    "" first, which patterns see that name none. resumed: the time for which a run before this one answered them.
+    changed: the answer of that time is to be that of another version of the background, before this run's takes over.
+    """
 
     def __init__(
-        self, queries: Sequence[StreamQuery], streams: Sequence[str], make: MakeMaintainer, resumed: int | None
+        self,
+        queries: Sequence[StreamQuery],
+        streams: Sequence[str],
+        make: MakeMaintainer,
+        resumed: int | None,
+        changed: bool,
     ) -> None:
-        self.queries, self.resumed = queries, resumed
+        self.queries, self.resumed, self.changed = queries, resumed, changed
         windows = queries[0].windows
         self.steps = sorted({window.step for _, window in windows})
         self.widest = max(window.width for _, window in windows)
@@ -81,10 +101,13 @@ class _Group:
         """When the last triple of the newest chunk leaves every window."""
         return max(part.pending.last for part in self.parts.values())
 
-    def put(self, stream: str, chunk: Chunk, complete: int, lateness: int) -> int:
-        """See `Pending.put`."""
-        parts = self.parts.values()
-        return max(part.pending.put(stream, chunk, complete, lateness, self.answered) for part in parts)
+    def put(
+        self, stream: str, times: Ids, triples: pa.Table, complete: int, lateness: int
+    ) -> list[npt.NDArray[np.bool_]]:
+        """See `Pending.put`; of each part."""
+        return [
+            part.pending.put(stream, times, triples, complete, lateness, self.answered) for part in self.parts.values()
+        ]
 
     def graph(self) -> Graph:
         """What their texts read."""
@@ -128,16 +151,20 @@ class Windows:
         if not queries:
             raise UsageError("no query: a stream is read for the answers of at least one")
         self.streams = streams_of(queries)
-        for query in queries:
-            parse_query(query.text, None, background.manifest.prefixes)
+        parsed = [parse_query(query.text, None, background.manifest.prefixes) for query in queries]
+        for algebra in parsed:
+            check_functions(algebra)
+        queries = [query.simplified(algebra) for query, algebra in zip(queries, parsed, strict=True)]
         self.stats = StreamStats()
         self._lateness, self._stop = duration(lateness) if lateness else 0, on_error == "stop"
-        self._scope = background.manifest.counters.files + 1
         places = {} if before is None else before.places
+        self.fault: InputError | None = None
+        """The line that ends the run."""
         self._marks = {name: places.get(name, Place()).newest for name in self.streams}
         self._read = time.perf_counter()
         self.due: Callable[[int], float] = lambda now: self._read
         """Waits until windows of a time are to be answered; when that was, by `time.perf_counter`."""
+        earlier = None if before is None else self._earlier(background, before, queries)
         groups: dict[tuple[object, ...], list[StreamQuery]] = {}
         for query in queries:
             together = sorted(query.windows, key=repr) if not any(query.parts) else [*query.windows, *query.parts]
@@ -146,12 +173,28 @@ class Windows:
         try:
             for number, some in enumerate(groups.values()):
                 resumed = before.answered[number] if before else None
-                group = _Group(some, self.streams, partial(Maintainer, background, algorithm, engine), resumed)
+                then = earlier if resumed is not None and any(q.operator != "rstream" for q in some) else None
+                make = partial(Maintainer, background, algorithm, engine, then)
+                group = _Group(some, self.streams, make, resumed, then is not None)
                 self._groups.append(group)
                 self._note(group)
         except BaseException:
             self.close()
             raise
+
+    def _earlier(self, background: Session, before: State, queries: Sequence[StreamQuery]) -> Manifest | None:
+        """The version of the store that a run before this one answered by, where it is another and what is new in
+        answers depends on it."""
+        if before.version == background.manifest.version or all(query.operator == "rstream" for query in queries):
+            return None
+        try:
+            return background.versions.read(before.version)
+        except TriplakeError:
+            self.stats.notes.append(
+                f"version {before.version} of the store, by which the run before answered, is no longer kept: what its "
+                "last answers had or lacked only by that version is not reported as new or gone"
+            )
+            return None
 
     def close(self) -> None:
         """Free what they hold."""
@@ -174,25 +217,42 @@ class Windows:
         return self._marks[stream]
 
     def feed(self, stream: str, chunk: Chunk) -> None:
-        """Take a chunk of a stream in. Raises InputError."""
-        self._left_out(chunk.bad)
-        self.stats.triples += len(chunk.times)
+        """Take a chunk of a stream in. Malformed lines are left out before anything is made of their times. Where the
+        first is to end the run, what comes before it is taken in, and `complete` raises the error once the windows
+        that were complete by then are answered."""
         self._read = time.perf_counter()
-        if chunk.times:
+        triples, wrong = tokens_of(
+            self._engine, chunk.lines, -self.streams.index(stream)
+        )  # files have numbers from 1 on
+        faults = (InputError(why, chunk.source, chunk.numbers[place]) for place, why in islice(wrong.items(), FIRST))
+        first = sorted([*chunk.bad.first, *faults], key=lambda error: error.line or 0)
+        if first and self._stop:
+            self.fault = first[0]
+            triples = triples.filter(pa.array(np.array(chunk.numbers)[as_numpy(triples["e"])] < (self.fault.line or 0)))
+        self.stats.malformed += 1 if self._stop and first else chunk.bad.count + len(wrong)
+        self.stats.bad += first[: max(0, FIRST - len(self.stats.bad))]
+        times = np.array(chunk.times, dtype=np.int64)[as_numpy(triples["e"])]
+        self.stats.triples += len(times)
+        if len(times):
             mark = self._marks[stream]
-            before = min(chunk.times) if mark is None else mark
-            self.stats.late += max(group.put(stream, chunk, before, self._lateness) for group in self._groups)
-            self._marks[stream] = max(before, *chunk.times)
+            before = int(times.min()) if mark is None else mark
+            late = (
+                some for group in self._groups for some in group.put(stream, times, triples, before, self._lateness)
+            )
+            self.stats.late += int(np.logical_or.reduce(list(late)).sum())
+            self._marks[stream] = max(before, int(times.max()))
 
     def end(self, stream: str) -> None:
         """Wait no longer for a stream."""
         del self._marks[stream]
 
     def complete(self) -> Iterator[list[Answer]]:
-        """The answers for each window that is complete, in the order of their times."""
+        """The answers for each window that is complete, in the order of their times. Raises InputError, see `feed`."""
         marks = [mark for mark in self._marks.values() if mark is not None]
         if marks and len(marks) == len(self._marks):
             yield from self._until(min(marks) - self._lateness)
+        if self.fault is not None:
+            raise self.fault
 
     def finish(self) -> Iterator[list[Answer]]:
         """The answers for the windows of what is left, when all streams have ended."""
@@ -215,14 +275,12 @@ class Windows:
         read = max(self._read, self.due(now))
         started = time.perf_counter()
         for part in group.parts.values():
-            tables = list[pa.Table]()
-            for stream, (lines, ends) in part.pending.take(now).items():
-                table, bad = tokens_of(part.closure.engine, lines, ends, self._scope + self.streams.index(stream))
-                tables.append(table)
-                self._left_out(bad)
-            part.maintainer.slide(now, pa.concat_tables(tables) if tables else None)
+            part.slide(now)
         group.answered = now
         found = [self._answer(group, place, query, now) for place, query in enumerate(group.queries)]
+        if group.changed and now == group.resumed:
+            for part in group.parts.values():
+                part.maintainer.change_background(now)
         stats, closures = self.stats, [part.closure for g in self._groups for part in g.parts.values()]
         stats.windows += 1
         stats.size, stats.facts = sum(c.size for c in closures), sum(c.facts for c in closures)
@@ -253,8 +311,7 @@ class Windows:
             rows = list(((new - old) if query.operator == "istream" else (old - new)).elements())
         return Answer(query.name, result.kind, query.operator, now - group.widest, now, variables, rows)
 
-    def _left_out(self, lines: LeftOut) -> None:
-        self.stats.malformed += lines.count
-        self.stats.bad += lines.first[: max(0, FIRST - len(self.stats.bad))]
-        if lines.count and self._stop:
-            raise lines.first[0]
+    @property
+    def _engine(self) -> Engine:
+        """The engine that parses lines."""
+        return next(iter(self._groups[0].parts.values())).closure.engine

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from triplake.sparql.parser import parse_query
 from triplestore.model.errors import UsageError
-from triplestore.streams.registration import StreamQuery
+from triplestore.streams.registration import StreamQuery, by_stream, check_functions, stream_called, streams_of
 from triplestore.streams.times import Window, duration, time_of
 
 C_SPARQL = """PREFIX : <http://ex/> # FROM STREAM <no> [RANGE 1m]
@@ -32,7 +33,70 @@ def test_rsp_ql() -> None:
     query = StreamQuery.of(RSP_QL)
     assert (query.name, query.operator) == ("http://ex/out", "istream")
     assert query.windows == (("http://ex/s", Window(300_000, 60_000)),)
-    assert " ".join(query.text.split()) == "PREFIX : <http://ex/> SELECT ?x WHERE { { ?x a :Warm } }"
+    assert query.parts == ("urn:x-triplake:window:0",)
+    rest = "PREFIX : <http://ex/> SELECT ?x WHERE { SERVICE <urn:x-triplake:window:0> { ?x a :Warm } }"
+    assert " ".join(query.text.split()) == rest
+    simple = query.simplified(parse_query(query.text))
+    assert (simple.parts, " ".join(simple.text.split())) == (
+        ("",),
+        "PREFIX : <http://ex/> SELECT ?x WHERE { { ?x a :Warm } }",
+    )
+
+
+@pytest.mark.parametrize("more", ["?x :p ?y", "?x :p* ?y", "GRAPH ?g { }", "FILTER EXISTS { ?x :p ?y }"])
+def test_a_named_window_is_no_default_graph(more: str) -> None:
+    query = StreamQuery.of(RSP_QL.replace("a :Warm }", f"a :Warm }} {more}"))
+    assert query.simplified(parse_query(query.text)) is query
+
+
+NAMES = """PREFIX ex: <http://ex/> BASE <http://ex/deep/> PREFIX : <../>
+REGISTER QUERY {} AS SELECT * FROM STREAM {} [RANGE 5] FROM NAMED WINDOW {} ON <s> [RANGE 5]
+WHERE {{ WINDOW {} {{ ?s ?p ?o }} }}"""
+
+
+@pytest.mark.parametrize("name", ["<http://ex/w>", ":w", "ex:w", "<../w>", "<http://ex/\\u0077>", "known:w"])
+@pytest.mark.parametrize("other", ["<http://ex/w>", "ex:w"])
+def test_names_are_iris(name: str, other: str) -> None:
+    """However they are written, in each place where they stand."""
+    query = StreamQuery.of(NAMES.format(name, name, name, other), prefixes={"known": "http://ex/"})
+    assert (query.name, query.parts) == ("http://ex/w", ("", "urn:x-triplake:window:1"))
+    assert [stream for stream, _ in query.windows] == ["http://ex/w", "http://ex/deep/s"]
+    assert "SERVICE <urn:x-triplake:window:1>" in query.text
+    again = f"FROM NAMED WINDOW {name} ON <s> [RANGE 5] FROM NAMED WINDOW {other} ON <s> [RANGE 5]"
+    with pytest.raises(UsageError, match="two windows are called"):
+        StreamQuery.of(
+            f"PREFIX ex: <http://ex/> BASE <http://ex/deep/> PREFIX : <../> ASK {again} {{ }}",
+            prefixes={"known": "http://ex/"},
+        )
+
+
+def test_names_that_nothing_declares() -> None:
+    """They stand for themselves."""
+    query = StreamQuery.of(
+        "SELECT * FROM STREAM s-1.x [RANGE 5] FROM STREAM <s> [RANGE 5] FROM STREAM no:s [RANGE 5] { ?s ?p ?o }"
+    )
+    assert streams_of([query]) == ["s-1.x", "s", "no:s"]
+
+
+def test_a_prefix_declared_behind_the_name() -> None:
+    query = StreamQuery.of("REGISTER QUERY ex:q AS PREFIX ex: <http://ex/> ASK FROM STREAM ex:s [RANGE 5] {}")
+    assert (query.name, streams_of([query])) == ("http://ex/q", ["http://ex/s"])
+
+
+def test_sources_by_the_names_of_streams() -> None:
+    text = "PREFIX ex: <http://ex/> BASE <http://ex/> ASK FROM STREAM ex:a [RANGE 5] FROM STREAM <b> [RANGE 5] {}"
+    query = StreamQuery.of(text)
+    wanted = {"http://ex/a": 1, "http://ex/b": 2}
+    for a, b in (("http://ex/a", "http://ex/b"), ("ex:a", "b"), ("<http://ex/a>", "<b>")):
+        assert by_stream({a: 1, b: 2}, [query]) == wanted
+    for wrong, message in (
+        ({"c": 1}, "no query reads a stream c: they read http://ex/a, http://ex/b"),
+        ({"ex:a": 1, "http://ex/a": 2}, "two sources"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            by_stream(wrong, [query])
+    other = StreamQuery.of(text.replace("ex: <http://ex/>", "ex: <http://other/>"))
+    assert stream_called("ex:a", [query, other]) is None, "two streams are written so"
 
 
 def test_window_beside_the_text() -> None:
@@ -46,6 +110,24 @@ def test_names_that_are_like_keywords() -> None:
     query = StreamQuery.of("SELECT * FROM STREAM <s> [RANGE 5] FROM ex:static " + pattern)
     assert query.text == "SELECT *   " + pattern
     assert query.background == ("ex:static",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#> SELECT ?s (f:timestamp(?s, ?p, ?o) AS ?t) { ?s ?p ?o }",
+        "SELECT ?s { ?s ?p ?o FILTER(<http://larkc.eu/csparql/sparql/jena/ext#timestamp>(?s, ?p, ?o) > 5) }",
+        "PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#> SELECT ?s FROM NAMED WINDOW <w> ON <s> [RANGE 5] "
+        "{ ?s ?p ?o WINDOW <w> { ?s ?p ?o BIND(f:timestamp(?s, ?p, ?o) AS ?t) } }",
+    ],
+)
+def test_a_function_that_does_not_exist(text: str) -> None:
+    query = StreamQuery.of(text, None if "WINDOW" in text else "5")
+    with pytest.raises(
+        UsageError, match=r"ext#timestamp>, but there is no such function. Windows do not keep the times"
+    ):
+        check_functions(parse_query(query.text))
+    check_functions(parse_query("SELECT (<http://www.w3.org/2001/XMLSchema#integer>('1') AS ?x) {}"))
 
 
 def test_computed_every() -> None:
@@ -90,7 +172,14 @@ def test_durations_and_times() -> None:
     assert time_of("2024-05-01T12:00:00Z") == time_of("2024-05-01T14:00:00+02:00") == 1_714_564_800_000
     assert time_of("2024-05-01T12:00:00") == 1_714_564_800_000
     assert (time_of("-5"), time_of("0012")) == (-5, 12)
-    for text in ("x", "", "2024-13-01T00:00:00Z", "9" * 30):
+    assert time_of("2024-05-01T24:00:00Z") == time_of("2024-05-02T00:00:00.000Z")
+    assert time_of("2024-12-31T23:59:60Z") == time_of("2025-01-01T00:59:60.0+01:00") == time_of("2025-01-01T00:00:00Z")
+    for fraction, more in (("0", 0), ("5", 500), ("1230", 123), ("1234", 124), ("0000001", 1), ("9999999", 1000)):
+        assert time_of(f"2024-05-01T12:00:00.{fraction}Z") - time_of("2024-05-01T12:00:00Z") == more
+    assert time_of("1960-01-01T00:00:00.9999Z") == time_of("1960-01-01T00:00:01Z")
+    assert [time_of(text) for text in ("12.5", "-12.5", "12.", "+7.0")] == [13, -12, 12, 7]
+    wrong = ("2024-05-01T24:00:01Z", "2024-05-01T24:00:00.1Z", "2024-12-31T22:59:60Z", "1_0", "1e3", "2024-02-30")
+    for text in ("x", "", "2024-13-01T00:00:00Z", "9" * 30, *wrong):
         with pytest.raises(ValueError, match=r"."):
             time_of(text)
 

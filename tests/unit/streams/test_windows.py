@@ -12,12 +12,11 @@ import pytest
 from rdflib import OWL, RDF, RDFS, XSD, Literal, Namespace
 
 from tests.support.seeds import seeds
-from tests.support.streams import Case, random_case, store_of
+from tests.support.streams import Case, random_case, random_scenario, store_of
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.streams import terms
 from triplestore.streams.run import StreamRun
-from triplestore.write import transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +69,33 @@ def test_auto_on_spark(tmp_path: Path, spark: SparkSession) -> None:
 @pytest.mark.parametrize("seed", range(1))
 def test_on_spark_often(tmp_path: Path, spark: SparkSession, seed: int, algorithm: str) -> None:
     followed(random_case(seed, 6), tmp_path / "kg", algorithm, spark)
+
+
+def in_scenario(seed: int, folder: Path, algorithm: str, spark: SparkSession | None = None, length: int = 14) -> None:
+    scenario = random_scenario(seed, length)
+    kind = {"engine": "spark", "spark": spark} if spark else {"engine": "duckdb"}
+    with store_of(scenario, folder, **kind) as store:
+        scenario.follow(store, algorithm)
+
+
+@pytest.mark.parametrize("seed", seeds(range(40), 8))
+def test_scenarios(tmp_path: Path, seed: int) -> None:
+    """Several windows, over streams with forms of equal literals, malformed lines, and late ones."""
+    in_scenario(seed, tmp_path / "kg", "auto")
+
+
+@pytest.mark.parametrize("algorithm", ["dred", "naive"])
+@pytest.mark.parametrize("seed", seeds(range(100, 115), 3))
+def test_scenarios_by_the_baselines(tmp_path: Path, seed: int, algorithm: str) -> None:
+    in_scenario(seed, tmp_path / "kg", algorithm)
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.parametrize("algorithm", ["auto", "dred", "naive"])
+@pytest.mark.parametrize("seed", range(200, 203))
+def test_scenarios_on_spark(tmp_path: Path, spark: SparkSession, seed: int, algorithm: str) -> None:
+    in_scenario(seed, tmp_path / "kg", algorithm, spark, 6)
 
 
 @pytest.mark.long
@@ -162,19 +188,57 @@ def test_a_rule_of_axioms_alone_with_a_condition(tmp_path: Path, engine: Engine)
     assert found == {1: {a, b}, 2: {a, b}, 3: {a}, 4: {a}}
 
 
-def test_the_background_is_that_of_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when DRed takes over after the store has changed; of its versions it keeps the last ones."""
-    monkeypatch.setattr(transaction, "EVERY", 4)
+@pytest.mark.parametrize("algorithm", ["auto", "dred", "naive"])
+@pytest.mark.parametrize("rules", ["none", "owl2rl"])
+def test_rules_that_mention_a_literal(tmp_path: Path, rules: str, algorithm: str) -> None:
+    """They match each form of it that the stream brings, also when terms are forgotten in between."""
+    file = tmp_path / "own.dlog"
+    file.write_text(f"[?x, <{E.q}>, <{E.adult}>] :- [?x, <{E.age}>, 18] .", encoding="utf-8")
+    forms = [
+        Literal("18", datatype=XSD.integer),
+        Literal("018", datatype=XSD.integer, normalize=False),
+        Literal("18.0", datatype=XSD.decimal),
+    ]
+    stream = [(3 * time, (E[f"x{time}"], E.age, form)) for time, form in enumerate([*forms, Literal("19"), *forms])]
+    asked = f"SELECT ?x {{ ?x <{E.q}> ?y }}"
+    with (
+        Store.create(tmp_path / "kg", [rules, str(file)], engine="duckdb") as store,
+        store.stream(stream, asked, "2", "1", algorithm=algorithm) as run,
+    ):
+        found = {answer.time: [row[0] for row in answer.rows] for answer in run}
+    assert {time: names for time, names in found.items() if names} == {
+        3 * time + more: [f"<{E}x{time}>"] for time in (0, 1, 2, 4, 5, 6) for more in (0, 1) if 3 * time + more in found
+    }
+
+
+def test_the_form_of_a_value_that_is_shown(tmp_path: Path) -> None:
+    """One that is in the window or the background, whatever came before."""
+    stream = [
+        (time, (E.x, E.p, Literal(text, datatype=XSD.integer, normalize=False)))
+        for time, text in ((1, "1"), (2, "01"), (5, "1"), (5, "+1"))
+    ]
+    for background, wanted in ((None, ["1", "01", "01", "+1"]), ("0001", ["0001"] * 4)):
+        for algorithm in ("imars", "dred", "naive"):
+            with Store.create(tmp_path / f"kg {background} {algorithm}", "owl2rl", engine="duckdb") as store:
+                store.update(add=[(E.p, RDFS.subPropertyOf, E.q)])
+                if background:
+                    store.update(add=[(E.y, E.r, Literal(background, datatype=XSD.integer, normalize=False))])
+                with store.stream(stream, f"SELECT ?o {{ <{E.x}> <{E.q}> ?o }}", "2", "1", algorithm=algorithm) as run:
+                    found = {answer.time: [str(value["o"]) for value in answer.bindings()] for answer in run}
+            assert [found[time] for time in (1, 2, 3, 5)] == [[text] for text in wanted], algorithm
+
+
+def test_the_background_is_that_of_the_beginning(tmp_path: Path) -> None:
+    """Also when DRed takes over after the store has changed, and its older versions are no longer kept."""
     stream = [(time, (E[f"n{time}"], E.p, E.o)) for time in range(1, 16)]
     stream.insert(4, (4, (E.n4, OWL.sameAs, Literal("four"))))  # which IMaRS cannot keep
     asked = f"SELECT ?s {{ ?s <{E.p}> <{E.o}> FILTER(isIRI(?s)) }}"
     with Store.create(tmp_path / "kg", "owl2rl", engine="duckdb") as store, store.stream(stream, asked, "1") as run:
         for answer in run:
             assert answer.rows == [(f"<{E}n{answer.time}>",)]
-            store.update(add=[(E.later, E.p, E.o)])
+            store.update(add=[(E[f"later{answer.time}"], E.p, E.o)])
+            store.vacuum(keep=1)
         assert run.stats.algorithm == "dred"
-        (part,) = (part for group in run._windows._groups for part in group.parts.values())
-        assert len(part.closure._session.versions.numbers()) < 8
 
 
 def test_out_of_order(tmp_path: Path) -> None:
