@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import struct
 from collections.abc import Hashable
@@ -36,8 +37,9 @@ KNOWN = [
     *(XSD + n for n in ("hexBinary", "base64Binary", "anyURI", "date")),
     RDF + "PlainLiteral",
     RDF + "XMLLiteral",
+    RDF + "JSON",
 ]
-DATATYPES = [*KNOWN, RDF + "langString", RDFS + "Literal"]
+DATATYPES = [*(name for name in KNOWN if name != RDF + "JSON"), RDF + "langString", RDFS + "Literal"]
 
 ILL = None
 
@@ -118,7 +120,22 @@ def _value(lexical: str, datatype: str) -> Hashable:
         return ILL if _odd(lexical) else (name, lexical)
     if name == "XMLLiteral":
         return (name, _tree(minidom.parseString(f"<r>{lexical}</r>").documentElement))
+    if name == "JSON":
+        return (name, _frozen(json.loads(lexical, parse_int=float, parse_constant=_no_constant)))
     return (None, lexical, datatype)
+
+
+def _frozen(found: object) -> Hashable:
+    """A JSON value to compare: by kind, numbers by their bits, objects without an order."""
+    if isinstance(found, list):
+        return ("array", *map(_frozen, found))
+    if isinstance(found, dict):
+        return ("object", frozenset((name, _frozen(value)) for name, value in found.items()))
+    return (type(found).__name__, struct.pack(">d", found) if isinstance(found, float) else found)
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _odd(text: str) -> bool:

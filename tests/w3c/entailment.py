@@ -1,7 +1,7 @@
 """The W3C suites of entailment as one kind of case: a premise, what it entails or does not, whether it is consistent.
 
-Where they lie: `owl2-rl` and `owl2-w3c` (OWL 2, RDF/XML or functional syntax) and `rdf11/rdf-mt` (RDF and RDFS), see
-`tests.w3c.manifest`.
+Where they lie: `owl2-rl` and `owl2-w3c` (OWL 2, RDF/XML or functional syntax), `rdf11/rdf-mt` (RDF and RDFS) and
+`rdf12/rdf-semantics` (RDF 1.2), see `tests.w3c.manifest`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import rdflib
 from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.collection import Collection
 
-from tests.w3c.manifest import RDF11, SUITES
+from tests.w3c.manifest import RDF11, RDF12, SUITES
 from triplake.loaders import quads_of, sources
 from triplestore.model.terms import to_ntriples, to_rdflib
 
@@ -129,13 +129,21 @@ answer."""
 
 def rdf_mt() -> list[Case]:
     """The cases of RDF and RDFS entailment."""
-    manifest = RDF11 / "rdf-mt" / "manifest.ttl"
+    return _semantics(RDF11 / "rdf-mt" / "manifest.ttl", "mt")
+
+
+def rdf12_semantics() -> list[Case]:
+    """The cases of RDF 1.2: triple terms, and values of rdf:JSON."""
+    return _semantics(RDF12 / "rdf-semantics" / "manifest.ttl", "rdf12")
+
+
+def _semantics(manifest: Path, suite: str) -> list[Case]:
     if not manifest.exists():
         return []
     graph = rdflib.Graph().parse(manifest, publicID=manifest.as_uri())
     base = manifest.parent.as_uri() + "/"
     found = []
-    for entry in Collection(graph, graph.value(rdflib.URIRef(manifest.as_uri()), _MF.entries)):
+    for entry in Collection(graph, next(graph.objects(None, _MF.entries))):
         action, result = graph.value(entry, _MF.action), graph.value(entry, _MF.result)
         recognised = list(Collection(graph, graph.value(entry, _MF.recognizedDatatypes)))
         positive = str(graph.value(entry, RDF.type)).endswith("PositiveEntailmentTest")
@@ -143,7 +151,7 @@ def rdf_mt() -> list[Case]:
         conclusion = None if contradiction else manifest.parent / str(result).removeprefix(base)
         found.append(
             Case(
-                "mt",
+                suite,
                 str(entry).split("#")[-1],
                 manifest.parent / str(action).removeprefix(base),
                 conclusion,

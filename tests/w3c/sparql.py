@@ -21,6 +21,9 @@ _QT = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
 _UT = rdflib.Namespace("http://www.w3.org/2009/sparql/tests/test-update#")
 _RS = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/result-set#")
 
+_ELSEWHERE = ("protocol", "graph-store-protocol", "service-description", "http-rdf-update", "entailment")
+"""Suites that other modules read."""
+
 Row = tuple[tuple[str, str], ...]
 
 
@@ -42,10 +45,10 @@ class Case:
 
 @cache
 def cases(version: str) -> tuple[Case, ...]:
-    """The tests of sparql10 or sparql11, those of protocols left out."""
+    """The tests of sparql10 or sparql11, those of protocols and of entailment regimes left out."""
     found: list[Case] = []
     for manifest in sorted((SPARQL / version).glob("*/manifest.ttl")):
-        if manifest.parent.name not in ("protocol", "graph-store-protocol", "service-description", "http-rdf-update"):
+        if manifest.parent.name not in _ELSEWHERE:
             found += _cases(manifest)
     return tuple(found)
 

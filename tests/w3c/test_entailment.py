@@ -1,4 +1,4 @@
-"""The W3C suites of OWL 2 RL and RDF(S) entailment: each case alone, then those of a suite together on each engine."""
+"""The W3C suites of OWL 2 RL, RDF(S) and RDF 1.2 entailment: each case alone, some suites together on each engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests import ROOT
 from tests.support import oracle
-from tests.w3c.entailment import Case, apart, ntriples, owl2_rl, owl2_w3c, rdf_mt
+from tests.w3c.entailment import Case, apart, ntriples, owl2_rl, owl2_w3c, rdf12_semantics, rdf_mt
 from tests.w3c.manifest import MISSING, SUITES
 from triplake import rulesets
 from triplestore import Store
@@ -48,11 +48,23 @@ def load(store: Store, triples: Iterable[tuple[str, str, str]], folder: Path) ->
     store.load(file)
 
 
-@pytest.mark.parametrize("case", parameters(owl2_rl, owl2_w3c, rdf_mt))
+@pytest.mark.parametrize("case", parameters(owl2_rl, owl2_w3c, rdf_mt, rdf12_semantics))
 @pytest.mark.sampled(each=4)
 def test_case(case: Case, tmp_path: Path) -> None:
-    with Store.create(tmp_path / "kg", case.rules, engine="duckdb") as store:
-        load(store, case.premises, tmp_path)
+    check(case, tmp_path)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", parameters(rdf12_semantics))
+@pytest.mark.long
+def test_case_of_rdf12_on_spark(case: Case, make_store: MakeStore, tmp_path: Path) -> None:
+    check(case, tmp_path, "spark")
+
+
+def check(case: Case, folder: Path, engine: str = "duckdb") -> None:
+    """Load the premise, and see whether it is consistent and entails the conclusion as the case says."""
+    with Store.create(folder / "kg", case.rules, engine=engine) as store:
+        load(store, case.premises, folder)
         found = store.check()
         if case.consistent is not None:
             assert (not found) == case.consistent, found
@@ -123,7 +135,7 @@ def test_the_profile_check_agrees_with_the_suite(tmp_path: Path) -> None:
     assert found == {f"w3c-{name}": whats for name, whats in MISTAGGED.items()} | OUTSIDE
 
 
-@pytest.mark.parametrize(("suite", "size"), [(owl2_rl, 50), (owl2_w3c, 93), (rdf_mt, 48)])
+@pytest.mark.parametrize(("suite", "size"), [(owl2_rl, 50), (owl2_w3c, 93), (rdf_mt, 48), (rdf12_semantics, 29)])
 def test_whole_suite_is_run(suite: Callable[[], list[Case]], size: int) -> None:
     assert len(suite()) == size
 

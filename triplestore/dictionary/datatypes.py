@@ -9,9 +9,11 @@ Sources: OWL 2 Profiles, section 4.2 (the list); OWL 2 Structural Specification,
   not identical (OWL 2, section 4.7), so it is two values; without a zone is different from any zone. 24:00:00 is
   midnight of the next day, -00:00 is Z.
 * xsd:string and what is derived from it share values, as does rdf:PlainLiteral ("x@" is "x", "x@en" is "x"@en).
-* xsd:hexBinary, xsd:base64Binary, xsd:anyURI, xsd:boolean and rdf:XMLLiteral (by canonical XML) share none with others.
+* xsd:hexBinary, xsd:base64Binary, xsd:anyURI, xsd:boolean, rdf:XMLLiteral (by canonical XML) and rdf:JSON (by canonical
+  JSON) share none with others.
 * White space is not stripped: " 1 " is no xsd:integer (RDF 1.1 Semantics, test xmlsch-02).
-* xsd:date is known too, though not of the profile. Literals of any other datatype are values of their own.
+* xsd:date and rdf:JSON (RDF 1.2 Concepts, section 5.3) are known too, though not of the profile. Literals of any other
+  datatype are values of their own.
 
 A literal's value is identified by its *canonical token* (see `triplestore.model.terms`): equal values have equal ones.
 """
@@ -30,6 +32,7 @@ from enum import StrEnum
 from typing import Final
 
 from triplestore.model.terms import RDF, RDFS, XSD, literal_token, split_literal
+from triplestore.model.triple_terms import split_triple
 
 
 class Space(StrEnum):
@@ -47,6 +50,7 @@ class Space(StrEnum):
     BASE64 = "base64Binary"
     URI = "anyURI"
     XML = "XMLLiteral"
+    JSON = "JSON"
     OTHER = "other"
 
 
@@ -132,6 +136,13 @@ def value_of(token: str) -> Value | None:
         return None if _NOT_XML.search(lexical) else Value(Space.TAGGED, token)
     mapped = _MAPPINGS.get(datatype)
     return mapped(lexical, datatype) if mapped else Value(Space.OTHER, token)
+
+
+def is_ill_typed(token: str) -> bool:
+    """Whether a literal's token has no value, or a triple term's token holds such a literal, at any depth."""
+    while token[0] == "(":
+        token = split_triple(token)[2]  # subjects and predicates are no literals
+    return token[0] == '"' and value_of(token) is None
 
 
 def in_space(value: Value, datatype: str) -> bool:
@@ -305,6 +316,13 @@ def _xml(lexical: str, datatype: str) -> Value | None:
     return None if text is None else Value(Space.XML, literal_token(text, datatype))
 
 
+def _json(lexical: str, datatype: str) -> Value | None:
+    from triplestore.dictionary.json_literals import canonical_json  # when asked for, as for XML
+
+    text = canonical_json(lexical)
+    return None if text is None else Value(Space.JSON, literal_token(text, datatype))
+
+
 _MAPPINGS: Final[dict[str, Callable[[str, str], Value | None]]] = {
     XSD + "decimal": _number,
     **dict.fromkeys(BOUNDS, _number),
@@ -321,6 +339,7 @@ _MAPPINGS: Final[dict[str, Callable[[str, str], Value | None]]] = {
     XSD + "base64Binary": _base64,
     XSD + "anyURI": _uri,
     RDF + "XMLLiteral": _xml,
+    RDF + "JSON": _json,
 }
 
 _SPACES: Final[dict[str, Space]] = {
@@ -338,5 +357,6 @@ _SPACES: Final[dict[str, Space]] = {
 KNOWN: Final = tuple(_MAPPINGS)
 """Datatypes whose literals are read: valid or not, equal or not."""
 
-DATATYPES: Final = (*KNOWN, RDF + "langString", RDFS + "Literal")
-"""Datatypes whose value spaces are known: those of OWL 2 RL, xsd:date and rdf:langString."""
+DATATYPES: Final = (*(name for name in KNOWN if name != RDF + "JSON"), RDF + "langString", RDFS + "Literal")
+"""Datatypes that literals are derived to be of (dt-type2): those of OWL 2 RL, xsd:date and rdf:langString. They are
+terms of the built-in vocabulary, which rdf:JSON is not."""

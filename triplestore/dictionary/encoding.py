@@ -210,15 +210,11 @@ def _settled(
         return engine.create(name, names_sql(engine.dialect, numbered)), counters
     new = engine.create(name, Spelled(engine.dialect, lambda dialect: term_sql(dialect, numbered)))
     settle(engine, name, existing, few=existing != "term")
-    if counters.literal > before.literal:
-        found = engine.query(
-            f"SELECT count(value) AS equal_valued, count(CASE WHEN ill_typed THEN 1 END) AS ill FROM {name}"
-        )
-        equal_valued, ill = (int(column[0].as_py()) for column in found.columns)
-        counters = replace(
-            counters, equal_valued=counters.equal_valued + equal_valued, ill_typed=counters.ill_typed + ill
-        )
-    return new, counters
+    found = engine.query(
+        f"SELECT count(value) AS equal_valued, count(CASE WHEN ill_typed THEN 1 END) AS ill FROM {name}"
+    )
+    equal_valued, ill = (int(column[0].as_py()) for column in found.columns)
+    return new, replace(counters, equal_valued=counters.equal_valued + equal_valued, ill_typed=counters.ill_typed + ill)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplestore.dictionary.datatypes import KNOWN, NO_CHARACTERS, Space, Value, value_of
+from triplestore.dictionary.datatypes import KNOWN, NO_CHARACTERS, Space, Value, is_ill_typed, value_of
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
@@ -32,15 +32,18 @@ _DATE_TIME: Final = _DAY + r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0
 
 
 def ill_typed_sql(dialect: Dialect) -> str:
-    """Whether a row of TERM is an ill-typed literal, as SQL over its columns up to `micros`; NULL where SQL cannot say,
-    or where the canonical token may be another than the literal's own and no number column tells the value."""
+    """Whether a row of TERM is an ill-typed literal, or a triple term with one in it, as SQL over its columns up to
+    `micros`; NULL where SQL cannot say, or where the canonical token may be another than the literal's own and no
+    number column tells the value."""
     known = ", ".join(f"'{datatype}'" for datatype in KNOWN)
     odd = ["chr(0)" if c == "\0" else f"'{c}'" for c in NO_CHARACTERS]
     no_text = " OR ".join(f"{dialect.position(c, 'lexical')} > 0" for c in odd)
+    quotes = dialect.position("""'"'""", "lexical")
     # A number with white space around it has a number in its column, for SPARQL, but is ill-typed.
     bare = f"lexical = {dialect.trim('lexical')}"
     return (
-        f"CASE WHEN id < {FIRST_LITERAL} OR id >= {FIRST_TRIPLE} THEN FALSE "
+        f"CASE WHEN id < {FIRST_LITERAL} THEN FALSE "
+        f"WHEN id >= {FIRST_TRIPLE} THEN CASE WHEN {quotes} = 0 THEN FALSE END "
         f"WHEN lang IS NOT NULL OR datatype IN ('{XSD}string', '{XSD}anyURI') THEN {no_text} "
         f"WHEN datatype NOT IN ({known}) THEN FALSE "
         f"WHEN decimal IS NOT NULL THEN NOT {bare} "
@@ -86,10 +89,12 @@ def settle(engine: Workbench, new: str, existing: str, few: bool) -> None:
 
 def _settle_few(engine: Workbench, new: str, existing: str) -> None:
     """One by one, by `triplestore.dictionary.datatypes` alone."""
-    fresh = _literals(engine, new)
-    if not fresh:
+    tokens = engine.rows(f"SELECT t.id, {token_sql('t')} AS token FROM {new} t WHERE t.id >= {FIRST_LITERAL}")
+    if not tokens:
         return
-    values = {number: value_of(token) for number, token, _ in fresh}
+    fresh = [(number, token) for number, token in tokens if token[0] == '"']
+    triples = [(number, is_ill_typed(token), None, None) for number, token in tokens if token[0] == "("]
+    values = {number: value_of(token) for number, token in fresh}
     wanted = {value.canonical for value in values.values() if value}
     first: dict[str, int] = {}
     for number, token, home in _literals(engine, existing):
@@ -100,8 +105,9 @@ def _settle_few(engine: Workbench, new: str, existing: str) -> None:
         if value:
             first.setdefault(value.canonical, number)
     homes = {number: first[value.canonical] for number, value in values.items() if value}
-    rows = [(number, token, values[number], homes.get(number, number)) for number, token, _ in fresh]
-    _join(engine, new, [(n, v is None, _stored(v, token), home if home != n else None) for n, token, v, home in rows])
+    rows = [(number, token, values[number], homes.get(number, number)) for number, token in fresh]
+    settled = [(n, v is None, _stored(v, token), home if home != n else None) for n, token, v, home in rows]
+    _join(engine, new, [*settled, *triples])
 
 
 def _settle_unclear(engine: Workbench, new: str) -> None:
@@ -110,11 +116,11 @@ def _settle_unclear(engine: Workbench, new: str) -> None:
     ill: list[bool] = []
     canonical: list[str | None] = []
     for batch in engine.batches(f"SELECT id, {token_sql('t')} AS token FROM {new} t WHERE ill_typed IS NULL"):
-        tokens = batch.column(1).to_pylist()
         ids += batch.column(0).to_pylist()
-        values = [value_of(token) for token in tokens]
-        ill += [value is None for value in values]
-        canonical += [_stored(value, token) for value, token in zip(values, tokens, strict=True)]
+        for token in batch.column(1).to_pylist():
+            value = value_of(token) if token[0] == '"' else None
+            ill.append(is_ill_typed(token) if token[0] == "(" else value is None)
+            canonical.append(_stored(value, token))
     if ids:
         _join(engine, new, list(zip(ids, ill, canonical, [None] * len(ids), strict=True)))
 

@@ -46,6 +46,7 @@ from triplestore.ontology.axioms import (
 )
 from triplestore.ontology.lists import read_list
 from triplestore.ontology.lookup import Asked, in_closure
+from triplestore.ontology.triple_terms import atoms, blank_nodes, renamed
 
 _EXPRESSIONS: Final = (OWL.unionOf, OWL.intersectionOf, OWL.complementOf, OWL.oneOf, OWL.onProperty)
 _CARDINALITIES: Final = (OWL.minCardinality, OWL.maxCardinality, OWL.cardinality)
@@ -166,7 +167,7 @@ class _Reduction:
 
     @property
     def _mentioned(self) -> list[URIRef]:
-        return sorted({term for triple in self.graph for term in triple if isinstance(term, URIRef)})
+        return sorted({atom for triple in self.graph for atom in atoms(*triple) if isinstance(atom, URIRef)})
 
     def _suppose(self, triples: Sequence[Triple], why: str) -> None:
         """Suppose triples that are not in the closure, for good."""
@@ -193,19 +194,19 @@ class _Reduction:
         nodes = {s for p in _EXPRESSIONS for s in self.graph.subjects(p)}
         wanted = {node: triples for node, triples in self._described().items() if node in nodes}
         lists = {s for triples in wanted.values() for s, _, _ in triples if isinstance(s, BNode)}
-        names = {b: URIRef(f"urn:triplake:supposed:node:{b}") for b in (*wanted, *lists)}
+        names: dict[BNode, Node] = {b: URIRef(f"urn:triplake:supposed:node:{b}") for b in (*wanted, *lists)}
 
-        def renamed(triple: Triple) -> Triple:
-            s, p, o = (names.get(term, term) if isinstance(term, BNode) else term for term in triple)
+        def put(triple: Triple) -> Triple:
+            s, p, o = (renamed(term, names) for term in triple)
             return s, p, o
 
-        supposed = [renamed(t) for triples in wanted.values() for t in triples]
+        supposed = [put(t) for triples in wanted.values() for t in triples]
         if supposed:
             self.by.append(f"{len(wanted)} class expression(s) of the graph exist (comprehension, section 8)")
             self.scratch.store.update(add=supposed)
             replaced = Graph()
             for triple in self.graph:
-                replaced.add(renamed(triple))
+                replaced.add(put(triple))
             self.graph = replaced
 
     def _described(self) -> dict[BNode, list[Triple]]:
@@ -251,7 +252,7 @@ class _Reduction:
         blank = frozenset(part for part in classes if isinstance(part, BNode))
         if not triples or not all(self._is_class(part) for part in classes - blank):
             return None
-        return _Description(triples, blank, frozenset(individuals))
+        return _Description(triples, blank, frozenset(atoms(*individuals)))
 
     def _is_class(self, term: Node) -> bool:
         if isinstance(term, BNode):
@@ -305,7 +306,7 @@ class _Reduction:
                 if self._take([axiom, *chain.triples]):
                     goals.append((axiom, self._proof([chain_meaning(prop, chain.members)])))
         for triple in list(self.graph):
-            if any(isinstance(term, BNode) for term in triple) or in_closure(self._current, [triple]):
+            if blank_nodes(*triple) or in_closure(self._current, [triple]):
                 continue
             proof = self._axiom_proof(triple)
             if proof is not None:
@@ -382,7 +383,7 @@ class _Reduction:
         """Take triples out of the graph; not if what is left mentions a blank node that they are about."""
         taken = set(triples)
         about = {s for s, _, _ in taken if isinstance(s, BNode)}
-        if any(set(self.graph.triples(way)) - taken for n in about for way in ((n, None, None), (None, None, n))):
+        if any(not about.isdisjoint(blank_nodes(*triple)) for triple in self.graph if triple not in taken):
             return False
         for triple in taken:
             self.graph.remove(triple)

@@ -1,4 +1,8 @@
-"""Looking a graph up in a closure."""
+"""Looking a graph up in a closure.
+
+One SPARQL query asks for all triples that blank nodes connect. A blank node within a triple term is the same node as
+outside of it, so both are one variable of that query.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,23 @@ import networkx as nx
 from rdflib import BNode
 from rdflib.term import Node
 
+from triplake import rulesets
+from triplestore.model.equality import Equality
 from triplestore.ontology.axioms import Triple
+from triplestore.ontology.triple_terms import Semantics, blank_nodes, is_about_triple_terms, maps, pattern, written
 
 TOGETHER: Final = 100
 """Triples without blank nodes that are looked up at a time."""
 
 
 class Asked(Protocol):
-    """What is asked of a store: the methods of `triplestore.Store` by these names."""
+    """What is asked of a store: the methods and properties of `triplestore.Store` by these names."""
+
+    @property
+    def equality(self) -> str: ...
+
+    @property
+    def rulesets(self) -> Sequence[Any]: ...
 
     def check(self) -> Sequence[Any]: ...
 
@@ -33,16 +46,22 @@ class Asked(Protocol):
 
 def in_closure(store: Asked, triples: Iterable[Triple]) -> bool:
     """Whether a graph, its blank nodes as variables, maps into the closure."""
-    return all(_asked(store, part) for part in _parts(triples))
+    names = {ruleset.name for ruleset in store.rulesets}
+    semantics = Semantics(
+        congruent=store.equality != Equality.OFF,
+        by_value=not names.isdisjoint(rulesets.WITH_DATATYPES),
+        propositions=not names.isdisjoint(rulesets.RESOURCES),
+    )
+    return all(_holds(store, part, semantics) for part in _connected(triples))
 
 
-def _parts(triples: Iterable[Triple]) -> Iterator[Sequence[Triple]]:
+def _connected(triples: Iterable[Triple]) -> Iterator[Sequence[Triple]]:
     """The triples that are to be looked up together: those that blank nodes connect; of the others any."""
     ground: list[Triple] = []
     others: list[tuple[Triple, list[BNode]]] = []
     connected: nx.Graph[BNode] = nx.Graph()
     for triple in triples:
-        if blank := [term for term in triple if isinstance(term, BNode)]:
+        if blank := blank_nodes(*triple):
             others.append((triple, blank))
             connected.add_nodes_from(blank)
             connected.add_edges_from(pairwise(blank))
@@ -56,11 +75,15 @@ def _parts(triples: Iterable[Triple]) -> Iterator[Sequence[Triple]]:
     yield from parts.values()
 
 
-def _asked(store: Asked, triples: Sequence[Triple]) -> bool:
-    names: dict[BNode, str] = {}
+def _holds(store: Asked, triples: Sequence[Triple], semantics: Semantics) -> bool:
+    names: dict[Node, str] = {}
 
-    def written(term: Node) -> str:
+    def variable(term: Node) -> str:
         return names.setdefault(term, f"?b{len(names)}") if isinstance(term, BNode) else term.n3()
 
-    pattern = " .\n".join(" ".join(written(term) for term in triple) for triple in triples)
-    return bool(store.query(f"ASK {{ {pattern} }}", generalised=True).boolean)
+    patterns = "\n".join(pattern(triple, semantics, lambda term: written(term, variable)) for triple in triples)
+    if store.query(f"ASK {{ {patterns} }}", generalised=True).boolean:
+        return True
+    if not (semantics.congruent or semantics.by_value) or not is_about_triple_terms(store, triples, semantics):
+        return False
+    return maps(store, triples, semantics)

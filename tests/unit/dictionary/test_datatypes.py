@@ -58,6 +58,19 @@ _xml = st.sampled_from(
         "</r><r>",
     ]
 )
+_scalars = st.sampled_from(
+    ["0", "-0", "1", "1.0", "1e400", "9007199254740993", "true", "null", '"a"', r'"\u0061"', "nul", "01"]
+)
+_json = st.recursive(
+    _scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda values: f"[{', '.join(values)}]"),
+        st.lists(st.tuples(st.sampled_from(['"a"', '"b"', r'"\u0061"', r'"\ud800"']), inner), max_size=3).map(
+            lambda members: "{" + ",".join(f"{name} :{value}" for name, value in members) + "}"
+        ),
+    ),
+    max_leaves=4,
+)
 _forms = {
     **dict.fromkeys(literal_values.RANGES, st.one_of(_whole, _whole, _fractions)),
     XSD + "decimal": st.one_of(_whole, _fractions, _fractions),
@@ -75,6 +88,7 @@ _forms = {
     XSD + "base64Binary": st.text("QAg= ", max_size=5),
     XSD + "anyURI": st.sampled_from(["http://e/", "a b", "", "\x00"]),
     RDF + "XMLLiteral": _xml,
+    RDF + "JSON": _json,
     "http://e/own": _texts,
 }
 _spaced = st.sampled_from(["{}", "{}", "{}", "{}", "{}", " {}", "{}\n"])
