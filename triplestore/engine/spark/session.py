@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import glob
-import importlib.util
 import logging
 import os
 import re
@@ -17,12 +16,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from triplestore.engine import temporary
 from triplestore.engine.spark.java import java_home
-from triplestore.model.errors import EngineError, UsageError, how_to_install
+from triplestore.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,9 +58,8 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
     """The running Spark session, or a new one on `master` (default: SPARK_MASTER, else every core of this machine).
 
     memory_limit ("4GB"): of the driver, which does all the work of a local master; part of it goes to the JVM's heap.
-    Raises UsageError where PySpark or Java is missing, EngineError where Spark does not start.
+    Raises UsageError where Java is missing, EngineError where Spark does not start.
     """
-    _check_pyspark()
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -74,8 +74,7 @@ def start_session(master: str | None = None, memory_limit: str | None = None) ->
 
 def java() -> Any:
     """Py4J's gateway to the Java of this process, started as for Spark where there is none yet. Raises UsageError where
-    PySpark or Java is missing, EngineError where it does not start."""
-    _check_pyspark()
+    Java is missing, EngineError where it does not start."""
     from pyspark import SparkContext
 
     if SparkContext._gateway is None:
@@ -101,17 +100,6 @@ def sibling(session: SparkSession) -> SparkSession:
     return made
 
 
-def check_installed() -> None:
-    """Raise UsageError where PySpark or Java is missing."""
-    _check_pyspark()
-    java_home()
-
-
-def _check_pyspark() -> None:
-    if importlib.util.find_spec("pyspark") is None:
-        raise UsageError(f"the Spark engine needs PySpark (and Java 17 or newer): {how_to_install('spark')}")
-
-
 def _with_this_python(session: SparkSession) -> SparkSession:
     """A local session, its vectorised functions run by this Python, not the path's `python3`, which lacks Arrow."""
     context = session.sparkContext
@@ -131,18 +119,35 @@ def _start(master: str, memory_limit: str | None, with_spark: bool = True) -> No
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings, chatter = _settings(master, memory_limit, folder), folder / "spark.log"
     conf = SparkConf().setAppName("triplake").setMaster(master).setAll(list(settings.items()))
+    environment: dict[str, str] = {}
     try:
         if SparkContext._gateway is None:
             if "PYSPARK_GATEWAY_PORT" not in os.environ:  # which spark-submit sets: then Java runs already
-                os.environ["JAVA_HOME"] = java_home()
-                log.info("starting Java for %s: that of %s", master, os.environ["JAVA_HOME"])
-            with chatter.open("wb") as stderr:
+                environment["JAVA_HOME"] = java_home()
+                log.info("starting Java for %s: that of %s", master, environment["JAVA_HOME"])
+            with chatter.open("wb") as stderr, _environment(environment):
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"stderr": stderr}))
         if with_spark and SparkContext._active_spark_context is None:
             SparkContext(conf=conf)
     except (PySparkException, Py4JError, RuntimeError, OSError) as error:
         message = chatter.read_text(errors="replace").strip()[-2000:] if chatter.exists() else ""
         raise EngineError(f"Spark did not start on {master}: {str(error)[:500]}\n{message}".strip()) from error
+
+
+@contextmanager
+def _environment(changed: dict[str, str]) -> Iterator[None]:
+    """Variables of this process's environment that PySpark passes on to Java, restored afterwards: which Java the rest
+    of the program uses is not for us to change."""
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def java_has_ended() -> bool:
@@ -170,7 +175,9 @@ def is_local(master: str) -> bool:
 
 
 def _settings(master: str, memory_limit: str | None, folder: Path) -> dict[str, str]:
-    settings = SESSION_SETTINGS | {
+    """Of a new context. SESSION_SETTINGS are not among them: they are for siblings, and a program that asks Spark for
+    its session gets one with Spark's own defaults."""
+    settings = {
         "spark.ui.enabled": str(os.environ.get("TRIPLAKE_SPARK_UI") == "1").lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
