@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
+from mmap import ACCESS_READ, mmap
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from triplake.loaders.pipes import remove, spooled
 from triplake.loaders.seeming import head, seeming
 from triplake.loaders.sources import (
     FORMATS,
+    MEDIA,
     PassedOver,
     Source,
     Syntax,
@@ -28,23 +30,13 @@ from triplake.loaders.sources import (
 from triplestore.engine import temporary
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.legal_terms import check_characters
+from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import from_rdflib_quads, to_ntriples
 
 MOST: Final = 1 << 30
 """Bytes of a document that is fetched, if nobody says otherwise."""
 
 _BATCH: Final = 10_000
-
-MEDIA: Final = {
-    "application/n-triples": Syntax.NTRIPLES,
-    "application/n-quads": Syntax.NQUADS,
-    "text/turtle": Syntax.TURTLE,
-    "application/x-turtle": Syntax.TURTLE,
-    "application/trig": Syntax.TRIG,
-    "application/rdf+xml": Syntax.RDFXML,
-    "application/ld+json": Syntax.JSONLD,
-}
-"""Media types that tell a syntax."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +67,7 @@ def given_sources(
             found.append(Source(spooled(BytesIO(_encoded(data))), syntax, "<data>", base="", passing=True))
         for one in given:
             if _is_graph(one):
-                found.append(Source(_graph_file(one), Syntax.NQUADS, "<graph>", base="", passing=True))
+                found.append(_graph(one))
             elif isinstance(one, Mapping):
                 found.append(_mapped(one))
             elif callable(getattr(one, "read", None)):
@@ -95,6 +87,26 @@ def given_sources(
 def _is_graph(given: object) -> bool:
     """Whether this is a graph or a dataset of rdflib."""
     return callable(getattr(given, "triples", None)) and hasattr(given, "namespace_manager")
+
+
+def bindings(graph: Any, uses: Callable[[str], bool]) -> list[Prefix]:
+    """The prefixes that a graph of rdflib binds; of anything else none. Of those that rdflib binds in every graph only
+    the ones whose namespaces the graph `uses`."""
+    if not _is_graph(graph):
+        return []
+    from rdflib import Graph  # slow to import, and imported already by whoever has a graph
+
+    everywhere = dict(Graph().namespaces())
+    bound = graph.namespaces()
+    return [Prefix(name, str(iri), "<graph>") for name, iri in bound if everywhere.get(name) != iri or uses(str(iri))]
+
+
+def _graph(graph: Any) -> Source:
+    path = _graph_file(graph)
+    with open(path, "rb") as file:
+        text = mmap(file.fileno(), 0, access=ACCESS_READ) if os.path.getsize(path) else b""
+        found = bindings(graph, lambda iri: text.find(f"<{iri}".encode()) >= 0)
+    return Source(path, Syntax.NQUADS, "<graph>", base="", passing=True, prefixes=tuple(found))
 
 
 def _graph_file(graph: Any) -> str:

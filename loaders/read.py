@@ -70,6 +70,7 @@ def read_into(
     columns = "spog" if any(source.syntax.of_datasets or source.graph for source in sources) else "spo"
     meter = Meter(sources, engine.share)
     reading = _Reading(engine, name, on_error, Rejects(rejects), progress, columns, meter)
+    reading.prefixes = Prefixes().met(prefix for source in sources for prefix in source.prefixes)
     try:
         for error in refused:
             reading.note(error.file or "", error)

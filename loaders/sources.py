@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -18,7 +18,9 @@ from pyoxigraph import NamedNode
 from triplake.loaders.compression import COMPRESSIONS, compression, is_object
 from triplake.loaders.pipes import is_regular, remove, spooled, spooled_pipe
 from triplake.loaders.seeming import head, option, or_say, other_xml, seeming
+from triplestore.model.arguments import shortened
 from triplestore.model.errors import FaultyFilesError, InputError, UsageError
+from triplestore.model.prefixes import Prefix
 from triplestore.objects import is_remote, matching, normal, split
 
 
@@ -58,6 +60,20 @@ FORMATS: Final = {
 }
 """The names that `--format` takes."""
 
+MEDIA: Final = {
+    "application/n-triples": Syntax.NTRIPLES,
+    "application/n-quads": Syntax.NQUADS,
+    "text/turtle": Syntax.TURTLE,
+    "application/x-turtle": Syntax.TURTLE,
+    "application/trig": Syntax.TRIG,
+    "application/rdf+xml": Syntax.RDFXML,
+    "application/ld+json": Syntax.JSONLD,
+}
+"""Media types that tell a syntax."""
+
+_ALSO: Final = {"xml": Syntax.RDFXML, "json-ld": Syntax.JSONLD, **MEDIA}
+"""Further names of formats: RDFLib's, and media types."""
+
 SUFFIXES: Final = {
     ".nt": Syntax.NTRIPLES,
     ".nq": Syntax.NQUADS,
@@ -77,6 +93,8 @@ PassedOver = Callable[[str, str], None]
 """Told of a file that is not read, and why."""
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_TEXT: Final = re.compile(r"\n|^\s*(@?prefix|@?base|<)\s*\S", re.IGNORECASE)
+"""What is in a text of RDF and hardly ever in a path."""
 _SUFFIX_HELP: Final = f"{' '.join(SUFFIXES)}, with {' '.join(COMPRESSIONS)} on top"
 
 
@@ -98,7 +116,8 @@ class UnknownSuffixError(UsageError):
 class Source:
     """One file to read: its path, its syntax, the name that messages call it by, its base IRI (None: its `file://` URI;
     empty: none, so that relative IRIs are errors), and the name (token) of the graph that what it has outside of named
-    graphs goes into (empty: into the unnamed one). passing: its file is a scratch file, which goes once it is read."""
+    graphs goes into (empty: into the unnamed one). passing: its file is a scratch file, which goes once it is read.
+    prefixes: those that come with it and that its file does not declare."""
 
     path: str
     syntax: Syntax
@@ -106,6 +125,7 @@ class Source:
     base: str | None = None
     graph: str = ""
     passing: bool = False
+    prefixes: tuple[Prefix, ...] = ()
 
     @property
     def base_iri(self) -> str | None:
@@ -130,10 +150,11 @@ class Source:
         return compression(self.path)
 
 
-def syntax_of_format(name: str) -> Syntax:
-    """The syntax that a `--format` name means. Raises UsageError for an unknown name."""
+def syntax_of_format(name: object) -> Syntax:
+    """The syntax that the name of a format means, or one of pyoxigraph's formats. Raises UsageError for another."""
+    called = str(getattr(name, "media_type", name)).lower()
     try:
-        return FORMATS[name.lower()]
+        return FORMATS.get(called) or _ALSO[called]
     except KeyError:
         raise UsageError(f"unknown format {name!r}: use one of {', '.join(FORMATS)}") from None
 
@@ -240,7 +261,7 @@ def sources(
     found: list[Source] = []
     for path in paths:
         if not isinstance(path, str | os.PathLike):
-            raise UsageError(f"{path!r} is no path: give each file as an argument of its own, load(*files)")
+            raise UsageError(_no_path(path))
     wrong: list[UsageError | InputError] = []
     for path in map(str, paths):
         try:
@@ -261,6 +282,25 @@ def sources(
     for source in found:
         once.setdefault(place_of(source.path), source)
     return ordered(once.values())
+
+
+def _no_path(given: object) -> str:
+    """What to say of something to load that is neither a path nor anything else that is read."""
+    if isinstance(given, bytes | bytearray | memoryview):
+        return "bytes are no path: to load a document, give data=BYTES and format"
+    if isinstance(given, Iterable) and not isinstance(given, Mapping):
+        listed = isinstance(given, Sequence) and all(type(one) is str or isinstance(one, os.PathLike) for one in given)
+        advice = (
+            "give each file as an argument of its own, load(*files)"
+            if listed
+            else (
+                "triples are added by store.update(add=[(s, p, o)]), and files are given as arguments of their own, "
+                "load(*files)"
+            )
+        )
+    else:
+        advice = "give the path of a file, an open file, or an rdflib Graph"
+    return f"{shortened(repr(given))} is no path: {advice}"
 
 
 def discard(read: Iterable[Source]) -> None:
@@ -289,11 +329,12 @@ def _named(path: str) -> list[str]:
         return [path]
     if is_remote(path):
         return _matching(path) if glob.has_magic(path) else [path]
+    advice = "to load a text, give data=TEXT and format" if _TEXT.search(path) else "check the path"
     if not glob.has_magic(path):
-        raise InputError("there is no such file or folder: check the path", path)
+        raise InputError(f"there is no such file or folder: {advice}", shortened(path))
     if matches := sorted(glob.glob(path, recursive=True)):
         return matches
-    raise InputError("no file matches the pattern", path)
+    raise InputError(f"no file matches the pattern: {advice}", shortened(path))
 
 
 def _matching(url: str) -> list[str]:

@@ -18,6 +18,7 @@ from triplake.sparql.html import SHOWN, table_html, term_html
 from triplake.sparql.nodes import UNBOUND, Nodes
 from triplake.sparql.typed import typed_column
 from triplestore.engine.written import BATCH_BYTES
+from triplestore.model import habits
 from triplestore.model.errors import UsageError
 from triplestore.model.prefixes import Names
 from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib_all
@@ -110,6 +111,11 @@ class Result:
     def boolean(self) -> bool:
         """The answer of ASK; for the others, whether there is any row."""
         return self._truth if self._truth is not None else len(self) > 0
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            raise habits.absent("'Result' object", name, habits.RESULT)
 
     def __bool__(self) -> bool:
         return self.boolean

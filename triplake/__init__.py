@@ -72,7 +72,9 @@ def __getattr__(name: str) -> Any:  # imported when asked for: the library's own
 
         return version("triplake")
     if name not in __all__:
-        raise AttributeError(f"module 'triplake' has no attribute '{name}'")
+        from triplestore.model import habits
+
+        raise habits.absent("module 'triplake'", name, habits.MODULE)
     if name.endswith("Error"):
         from triplestore.model import errors
 

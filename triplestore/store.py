@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
 
 from triplake.loaders import LoadReport, Source
+from triplestore.engine import temporary
 from triplestore.engine.select import make_engine
 from triplestore.materialise.limits import Limits
 from triplestore.model.arguments import check_text, check_whole
@@ -44,11 +46,57 @@ if TYPE_CHECKING:
 
 
 class Store(StreamedStore, LoadedStore):
-    """A triple store on disk, at one of its versions. Make one with `Store.create` or `Store.open`; close it.
+    """A triple store on disk, at one of its versions. `Store.open` opens one, `Store.create` makes one, `Store(path)`
+    does whichever is possible; close it.
 
     Several threads may call it: they take turns (`triplestore.read.turns`)."""
 
     # -- opening and closing ---------------------------------------------------------------------------------------
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        rules: str | Path | Sequence[str | Path] | None = None,
+        engine: str = "auto",
+        spark: SparkSession | None = None,
+        master: str | None = None,
+        memory_limit: str | None = None,
+    ) -> None:
+        """Open the store at `path`, or make one where there is none. Without a path, make a temporary one: a folder
+        among the system's temporary files that goes when the store is closed, or the process ends.
+
+        rules: of a store that is made, "owl2rl" if none are given. Raises UsageError where a store that is there has
+        other rules; otherwise see `create` and `open`.
+        """
+        on = engine, spark, master, memory_limit
+        self._folder: TemporaryDirectory[str] | None = None
+        if path is None:
+            self._folder = TemporaryDirectory(prefix=temporary.prefix("store"))
+            path = Path(self._folder.name, "store")
+        if not Versions(path).exists():
+            super().__init__(_created(path, ("owl2rl",) if rules is None else rules, *on))
+            return
+        super().__init__(_opened(path, None, False, *on))
+        names = {ruleset.name for ruleset in self.rulesets}
+        if rules is not None and {Path(name).name for name in several(rules)} - {"none"} != names - {"none"}:
+            self.close()
+            raise UsageError(
+                f"{path} has the rules {', '.join(sorted(names)) or 'none'}: open it without rules, and change them by "
+                "store.change_rules"
+            )
+
+    def _free(self) -> None:
+        super()._free()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    @classmethod
+    def from_session(cls, session: Session) -> Self:
+        """A store of a session."""
+        store = cls.__new__(cls)
+        store._folder = None
+        StreamedStore.__init__(store, session)
+        return store
 
     @classmethod
     def create(
@@ -63,7 +111,7 @@ class Store(StreamedStore, LoadedStore):
         counting: bool = False,
         hold: bool = False,
         default_graph: str = "union",
-    ) -> Store:
+    ) -> Self:
         """Make an empty store at `path` and open it.
 
         rules: names of built-in rulesets or paths of rule files, or one such. equality: "rewrite", "axioms" or "off";
@@ -73,14 +121,8 @@ class Store(StreamedStore, LoadedStore):
         "union" of all graphs, or the unnamed graph alone ("separate"). Raises UsageError, InputError (a faulty rule
         file), ConflictError (another process makes one there).
         """
-        started = make_engine(engine, spark, master, memory_limit)  # first: without it nothing is made
-        try:
-            versions = admin.create(path, several(rules), equality, counting, hold, default_graph)
-            with admin.withdrawing(versions):
-                return cls(Session(versions, started, versions.read(), pinned=False))
-        except BaseException:
-            started.close()
-            raise
+        on = engine, spark, master, memory_limit
+        return cls.from_session(_created(path, rules, *on, equality, counting, hold, default_graph))
 
     @classmethod
     def open(
@@ -92,20 +134,14 @@ class Store(StreamedStore, LoadedStore):
         master: str | None = None,
         memory_limit: str | None = None,
         verify: bool = False,
-    ) -> Store:
+    ) -> Self:
         """Open a store at its newest version, or at an older one (`at`), then read only.
 
         engine: "auto", "duckdb" or "spark"; a Spark session given means Spark. verify: first read every file of the
         version, and see that it is what was written. Raises UsageError where there is no store or no such version,
         DamagedStoreError where files are missing or damaged.
         """
-        versions = Versions(path)
-        versions.check()
-        manifest = versions.read(at)
-        versions.verify(manifest)
-        if verify:
-            examine(versions, manifest, sums=True)
-        return cls(Session(versions, make_engine(engine, spark, master, memory_limit), manifest, pinned=at is not None))
+        return cls.from_session(_opened(path, at, verify, engine, spark, master, memory_limit))
 
     @staticmethod
     def restore(path: str | Path, version: int) -> int:
@@ -343,6 +379,48 @@ class Store(StreamedStore, LoadedStore):
             axiomatic="rdfs-axiomatic" in names,
             resources="rdfs" in names,
         )
+
+
+def _created(
+    path: str | Path,
+    rules: str | Path | Sequence[str | Path],
+    engine: str,
+    spark: SparkSession | None,
+    master: str | None,
+    memory_limit: str | None,
+    equality: str | None = None,
+    counting: bool = False,
+    hold: bool = False,
+    default_graph: str = "union",
+) -> Session:
+    """See `Store.create`."""
+    started = make_engine(engine, spark, master, memory_limit)  # first: without it nothing is made
+    try:
+        versions = admin.create(path, several(rules), equality, counting, hold, default_graph)
+        with admin.withdrawing(versions):
+            return Session(versions, started, versions.read(), pinned=False)
+    except BaseException:
+        started.close()
+        raise
+
+
+def _opened(
+    path: str | Path,
+    at: int | None,
+    verify: bool,
+    engine: str,
+    spark: SparkSession | None,
+    master: str | None,
+    memory_limit: str | None,
+) -> Session:
+    """See `Store.open`."""
+    versions = Versions(path)
+    versions.check()
+    manifest = versions.read(at)
+    versions.verify(manifest)
+    if verify:
+        examine(versions, manifest, sums=True)
+    return Session(versions, make_engine(engine, spark, master, memory_limit), manifest, pinned=at is not None)
 
 
 __all__ = ["LoadReport", "Source", "Store", "Violation"]

@@ -132,8 +132,8 @@ class TestPython:
         assert [name for name in named if not callable(getattr(Store, name, None))] == []
 
     def test_public_methods_are_described(self) -> None:
-        """But `lines` and `update_files`, which are for the command line."""
-        public = {n for n in dir(Store) if not n.startswith("_")} - {"lines", "update_files"}
+        """But `lines` and `update_files`, which are for the command line, and `from_session`, for the server."""
+        public = {n for n in dir(Store) if not n.startswith("_")} - {"lines", "update_files", "from_session"}
         public -= {"path"}
         assert [name for name in sorted(public) if not re.search(rf"\b{name}\b", self.PAGE)] == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from triplestore.model.errors import UsageError
@@ -19,4 +20,10 @@ def check_whole(what: str, given: Any, least: int = 0, none: str = "") -> None:
 def check_text(what: str, given: Any) -> None:
     """Raise UsageError for what is no text."""
     if not isinstance(given, str):
-        raise UsageError(f"{what} is a text: not {given!r}")
+        advice = "; read the file first, path.read_text()" if isinstance(given, PurePath) else ""
+        raise UsageError(f"{what} is a text: not {shortened(repr(given))}{advice}")
+
+
+def shortened(text: str, most: int = 100) -> str:
+    """A text for a message, its beginning if it is long."""
+    return text if len(text) <= most else f"{text[:most]} ..."

@@ -29,6 +29,7 @@ from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 from rdflib.term import Node
 
 from triplestore.engine import temporary
+from triplestore.model.terms import from_rdflib_quads
 from triplestore.ontology.axioms import (
     CLASS_AXIOMS,
     PROPERTY_KINDS,
@@ -95,7 +96,9 @@ def entails(
     Raises UsageError where the closure is not up to date, or for a triple that RDF has no place for.
     """
     conclusion = Graph()
-    for triple in graph:
+    triples = [*graph] if isinstance(graph, Iterable) else graph
+    from_rdflib_quads(triples, legal=False)  # raises UsageError for what holds other things than triples
+    for triple in triples:
         conclusion.add(triple)
     found = store.check()
     if found:

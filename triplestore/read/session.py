@@ -38,7 +38,7 @@ def several(given: Name | Sequence[Name]) -> tuple[Name, ...]:
         return (given,)
     found = tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(one, str | Path) for one in found):
-        raise UsageError(f"{given!r} is neither a text, or a path, nor a list of such")
+        raise UsageError(f"{given!r} is neither a text or a path nor a list of these: give [] for none")
     return found
 
 

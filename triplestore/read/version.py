@@ -10,9 +10,10 @@ from contextlib import AbstractContextManager
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Never, Self
 
 from triplestore.closure.expand import written, written_sql
+from triplestore.model import habits
 from triplestore.model.arguments import check_text
 from triplestore.model.dataset import Quad
 from triplestore.model.endpoints import normalised_all
@@ -48,6 +49,9 @@ _OF_IDS: Final = tuple(table.name for table in (ASSERTED, QUAD, FACT, SAME_AS))
 
 TokenTriple = tuple[str, str, str]
 
+Pattern = tuple["Node | None", ...]
+"""Terms to look for, None for any."""
+
 
 class StoreVersion(Explained):
     """A store at one of its versions. Several threads may call it: they take turns (`triplestore.read.turns`)."""
@@ -76,6 +80,32 @@ class StoreVersion(Explained):
         self._session.reading.end()
         self._session.versions.withdraw()
         self._session.engine.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}, version {self.version}>"
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            raise habits.absent(f"{type(self).__name__!r} object", name, habits.STORE)
+
+    def __bool__(self) -> bool:
+        """True: an empty store is a store too."""
+        return True
+
+    def __len__(self) -> int:
+        """How many triples the closure has: see `count`."""
+        return self.count()
+
+    def __iter__(self) -> Iterator[tuple[Node, Node, Node]]:
+        """The triples of the closure: see `triples`."""
+        return self.triples()
+
+    def __contains__(self, triple: object) -> bool:
+        """Whether a triple is in the closure; None is any term, as for `match`."""
+        if not isinstance(triple, tuple):
+            raise UsageError(f"{triple!r} is no triple: write (s, p, o) in store, with rdflib terms")
+        return next(self.match(triple), None) is not None
 
     def __enter__(self) -> Self:
         return self
@@ -174,7 +204,6 @@ class StoreVersion(Explained):
         """The prefixes that the store keeps: those that the user has added, then those of loaded files and updates."""
         return self._session.manifest.prefixes
 
-    @in_turn
     def query(
         self,
         text: str,
@@ -186,6 +215,7 @@ class StoreVersion(Explained):
         default_graphs: str | Sequence[str] = (),
         named_graphs: str | Sequence[str] = (),
         bindings: Mapping[str, object] | None = None,
+        **unknown: Never,
     ) -> Result:
         """Answer a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the closure.
 
@@ -198,9 +228,12 @@ class StoreVersion(Explained):
         of graphs (IRIs) to read in place of those that the text chooses by FROM and FROM NAMED; none: what it says.
         bindings: variables -> rdflib terms, or Python values: as VALUES at the start of the WHERE.
         """
+        habits.check_keywords("query", unknown, habits.QUERY)
         check_text("a query", text)
         chosen = several(default_graphs), several(named_graphs)
-        found = query.query(self._session, text, same_as, stream, generalised, several(prefer), base, *chosen, bindings)
+        how = same_as, stream, generalised, several(prefer), base, *chosen, bindings
+        with self._turns.turn():
+            found = query.query(self._session, text, *how)
         return found.through(self._turns.pieces, self._turns.call) if stream else found
 
     @in_turn
@@ -213,36 +246,41 @@ class StoreVersion(Explained):
         return query.explain_query(self._session, text, same_as, several(prefer), base)
 
     def triples(
-        self, what: str = "all", same_as: str = "expand", virtual: bool = False
+        self, what: str | Pattern = "all", same_as: str = "expand", virtual: bool = False
     ) -> Iterator[tuple[Node, Node, Node]]:
-        """The store's triples as rdflib terms: "asserted", "inferred" or "all".
+        """The store's triples as rdflib terms: "asserted", "inferred" or "all". Given a tuple (s, p, o), as rdflib's
+        graphs are, it is `match`.
 
         virtual: also what holds of every term and is not stored: that it equals itself (unless equality is off) and, by
         the rules of RDFS, is an rdfs:Resource.
         """
+        if isinstance(what, tuple):
+            return self.match(what)
         return chain.from_iterable(self._turns.pieces(query.triples(self._session, what, same_as, virtual)))
 
     def match(
         self,
-        subject: Node | None = None,
+        subject: Node | Pattern | None = None,
         predicate: Node | None = None,
         object: Node | None = None,
         what: str = "all",
     ) -> Iterator[tuple[Node, Node, Node]]:
-        """The triples of the closure (or of its asserted or inferred part) that have these terms; None is any."""
-        pattern = tuple(None if term is None else from_rdflib(term) for term in (subject, predicate, object))
+        """The triples of the closure (or of its asserted or inferred part) that have these terms; None is any. The
+        three may be given as one tuple."""
+        pattern = _pattern(subject, predicate, object)
         return chain.from_iterable(self._turns.pieces(query.matching(self._session, pattern, what)))
 
     def match_quads(
         self,
-        subject: Node | None = None,
+        subject: Node | Pattern | None = None,
         predicate: Node | None = None,
         object: Node | None = None,
         graph: Node | None = None,
     ) -> Iterator[tuple[Node, Node, Node, Node | None]]:
         """The asserted triples that have these terms (None is any), each with the name of a graph that it is in, None
-        for the unnamed one. graph: only those in this graph; the unnamed one is <urn:x-triplake:default>."""
-        *pattern, name = (None if t is None else from_rdflib(t) for t in (subject, predicate, object, graph))
+        for the unnamed one. graph: only those in this graph; the unnamed one is <urn:x-triplake:default>. The four may
+        be given as one tuple."""
+        *pattern, name = _pattern(subject, predicate, object, graph)
         found = self._turns.pieces(graphs.matching(self._session, pattern, name))
         nodes = (tuple(to_rdflib_all(quad)) for quads in found for quad in quads)
         return ((s, p, o, named[0] if named else None) for s, p, o, *named in nodes)
@@ -387,3 +425,12 @@ class StoreVersion(Explained):
     def _frame(self, sql: str) -> DataFrame:
         frame: DataFrame = self._session.engine.frame(sql)  # type: ignore[attr-defined]
         return frame
+
+
+def _pattern(first: Node | Pattern | None, *others: Node | None) -> tuple[str | None, ...]:
+    """Terms to look for as tokens; the first may be a tuple of all. Raises UsageError for what are not so many rdflib
+    terms."""
+    given: Sequence[Node | None] = (first, *others) if not isinstance(first, tuple) else first
+    if len(given) != len(others) + 1 or (isinstance(first, tuple) and any(term is not None for term in others)):
+        raise UsageError(f"{first!r} is no pattern: give {len(others) + 1} rdflib terms, None for any")
+    return tuple(None if term is None else from_rdflib(term) for term in given)

@@ -184,7 +184,7 @@ class Readers:
         session = Session(
             self._versions, engine, manifest, pinned=True, workspace=workspace, in_memory=self._shared is not None
         )
-        store = Store(session)
+        store = Store.from_session(session)
         store.services = self._services
         return _Slot(engine, session, store)
 

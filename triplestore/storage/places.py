@@ -30,6 +30,8 @@ def place_of(path: str | os.PathLike[str]) -> Place:
         raise UsageError(f"{path!r} is no path of a store: give a text, or a pathlib.Path")
     if not text:
         raise UsageError("the path of the store is empty: give a folder; . is the current one")
+    if text == ":memory:":
+        raise UsageError("a store is a folder, not in memory: for a temporary one write Store() without a path")
     found = _URL.match(text)
     if found is None:
         if _BEGINS.match(text) and not os.path.exists(text):

@@ -206,7 +206,7 @@ class Versions:
         if number is None:
             raise UsageError(
                 f"{self.path} is not a Triplake store; make one with `triplake init {self.path}` "
-                f"or `triplake load {self.path} FILE...`"
+                f"or `triplake load {self.path} FILE...`, in Python with Store.create"
             )
         check_format(number, self.path, self.place.at(MARK))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, get_args
+from typing import IO, TYPE_CHECKING, Any, Never, get_args
 
 from triplake.loaders import MOST, LoadReport, Mapping, OnError
+from triplestore.model import habits
 from triplestore.model.errors import UsageError
 from triplestore.read.turns import in_turn
 from triplestore.read.version import StoreVersion
@@ -24,7 +25,6 @@ def _check_on_error(on_error: str) -> None:
 class LoadedStore(StoreVersion):
     """A store that what is elsewhere can be loaded into."""
 
-    @in_turn
     def load(
         self,
         *files: str | Path | IO[Any] | Graph,
@@ -39,21 +39,24 @@ class LoadedStore(StoreVersion):
         graph_per_file: bool = False,
         most_fetched: int = MOST,
         dry_run: bool = False,
+        **unknown: Never,
     ) -> LoadReport:
         """Add the triples of RDF files (folders, globs and "-" too), of http(s) URLs, of files that are open, and of
         graphs and datasets of rdflib, then bring the closure up to date.
 
-        data: a text in the syntax that `format` names, as well. format: name of the format where suffixes (of URLs also
-        media types) do not tell. most_fetched: bytes of a document that is fetched. on_error: "skip" leaves out what
-        cannot be parsed and writes it to `rejects`. base: what relative IRIs are resolved against (default: each file's
-        own `file:` IRI, or URL). graph: the IRI of the graph that what is in no named graph goes into; graph_per_file:
-        into one of each file, named by its `file:` IRI, or URL. dry_run: commit nothing; `effect` of the report tells
-        what would be. Raises InputError with file, line and column; nothing is committed then.
+        data: a text in the syntax that `format` names, as well. format: a name, or a media type, where suffixes (of
+        URLs also media types) do not tell. most_fetched: bytes of a document that is fetched. on_error: "skip" leaves
+        out what cannot be parsed and writes it to `rejects`. base: what relative IRIs are resolved against (default:
+        each file's own `file:` IRI, or URL). graph: the IRI of the graph that what is in no named graph goes into;
+        graph_per_file: into one of each file, named by its `file:` IRI, or URL. dry_run: commit nothing; `effect` of
+        the report tells what would be. Raises InputError with file, line and column; nothing is committed then.
         """
+        habits.check_keywords("load", unknown, habits.LOAD)
         _check_on_error(on_error)
         into = load.Into.graph(graph, graph_per_file)
         given = self._session, files, format, materialise, on_error, rejects, maintain, base, into
-        return load.load(*given, data=data, most=most_fetched, dry=dry_run)
+        with self._turns.turn():
+            return load.load(*given, data=data, most=most_fetched, dry=dry_run)
 
     @in_turn
     def load_dataframe(self, frame: DataFrame, on_error: OnError = "stop", maintain: str = "auto") -> LoadReport:

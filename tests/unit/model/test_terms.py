@@ -139,7 +139,7 @@ def test_people_see_what_is_stored(tmp_path: Path) -> None:
 def test_what_is_no_triple(tmp_path: Path, given: object) -> None:
     with Store.create(tmp_path / "kg", ["none"]) as store:
         for change in ({"add": given}, {"delete": given}):
-            with pytest.raises(UsageError, match=r"is no triple: give tuples of .* for `sparql_update`\)"):
+            with pytest.raises(UsageError, match=r"is no triple: give a list of tuples .* for `sparql_update`\)"):
                 store.update(**change)  # type: ignore[arg-type]
         for graph in ("a graph", Literal("a graph")):
             with pytest.raises(UsageError, match="graph"):

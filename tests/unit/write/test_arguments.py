@@ -74,7 +74,7 @@ OTHERS: dict[str, tuple[Callable[[Any], object], str]] = {
     "add": (lambda s: s.update(add=None), r"None holds no triples: give an iterable of them, .* or \(\) for none"),
     "delete": (lambda s: s.update(delete=None), "None holds no triples: give an iterable of them"),
     "memory_limit": (lambda s: Store.create("kg", memory_limit=5), "a memory limit is a size, .* not 5"),  # type: ignore[arg-type]
-    "rules": (lambda s: Store.create("kg", rules=5), "5 is neither a text, or a path, nor a list of such"),  # type: ignore[arg-type]
+    "rules": (lambda s: Store.create("kg", rules=5), "5 is neither a text or a path nor a list of these: give "),  # type: ignore[arg-type]
     "list of rules": (lambda s: Store.create("kg", rules=[5]), r"\[5\] is neither"),  # type: ignore[list-item]
     "prefer": (lambda s: list(s.lines(prefer=5)), "5 is neither"),
     "has_graph": (lambda s: s.has_graph(5), "the name of a graph is a text: not 5"),
