@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from io import BytesIO
+from pathlib import Path
 from typing import IO, Final, cast
 
 from pyoxigraph import RdfFormat, parse
@@ -34,7 +35,7 @@ def document(
     """The quads of a document, in order. Raises InputError where it is wrong, after the triples before that.
     declared: takes the prefixes that it declares (name -> IRI), at its end."""
     with opened(source.path, source.name, watch) as file:
-        text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name))
+        text = bounded(file, source.syntax, source.name, lambda: opened(source.path, source.name), base=source.base_iri)
         try:
             parser = parse(cast("IO[bytes]", text), _FORMATS[source.syntax], base_iri=source.base_iri)
             yield from scope.quads(parser)
@@ -63,11 +64,12 @@ def _spaces(prefixes: Mapping[str, str]) -> dict[str, str]:
     return {name: iri for name, iri in prefixes.items() if iri[-1:] in ("#", "/", ":", "?", "=", "_", "-")}
 
 
-def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again) -> Bounded:
-    """A document's text for its parser, scanned for what the parser cannot bear; `again` opens it once more."""
+def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again, base: str | None = None) -> Bounded:
+    """A document's text for its parser, scanned for what the parser cannot bear; `again` opens it once more. base: the
+    base IRI of the document."""
     match syntax:
         case Syntax.RDFXML:
-            return Xml(file, name)
+            return Xml(file, name, base)
         case Syntax.JSONLD:
             return Json(file, name)
         case _:
@@ -79,7 +81,9 @@ def check_bounds(text: str, path: str) -> None:
     syntax = syntax_of_path(path)
     data = text.encode()
     if syntax is not None and not syntax.by_line:
-        stream = bounded(BytesIO(data), syntax, path, lambda: nullcontext(BytesIO(data)))
+        stream = bounded(
+            BytesIO(data), syntax, path, lambda: nullcontext(BytesIO(data)), Path(path).absolute().as_uri()
+        )
         while stream.read():
             pass
     elif data.count(b"<<(") > TERM_DEPTH:
@@ -108,7 +112,7 @@ _NEAR: Final = 1 << 14
 def _place_in_xml(source: Source, read: int) -> tuple[int | None, int | None]:
     """Where the tag begins that the parser of RDF/XML refuses, after having read so many bytes."""
     with opened(source.path, source.name) as file:
-        slowly = _Slowly(Xml(file, source.name), read - _NEAR)
+        slowly = _Slowly(Xml(file, source.name, source.base_iri), read - _NEAR)
         with suppress(SyntaxError):
             deque(parse(cast("IO[bytes]", slowly), RdfFormat.RDF_XML, base_iri=source.base_iri), maxlen=0)
     with opened(source.path, source.name) as file:

@@ -16,6 +16,7 @@ from xml.parsers import expat
 
 from triplake.loaders.bounds import Bounded, too_deep
 from triplestore.model.errors import InputError
+from triplestore.model.iris import is_absolute, resolve
 
 XML_DEPTH: Final = 1_000
 """Most levels of elements in RDF/XML: its parser takes time in the square of them."""
@@ -102,14 +103,16 @@ class _Decoded:
 
 
 class Xml(Bounded):
-    """A document as plain XML. `prefixes` are those that its root element declares, once that is read.
+    """A document as plain XML. `prefixes` are those that its root element declares, once that is read. base: the base
+    IRI of the document, against which a relative `xml:base` is resolved; None where there is none.
 
     Raises InputError from `read` where the text stops being well-formed or goes beyond a bound, after what is before.
     """
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
+    def __init__(self, file: IO[bytes], name: str, base: str | None = None) -> None:
         super().__init__(file, name)
         self._decoded = _Decoded(file, name)
+        self._bases: list[tuple[int, str | None]] = [(0, base)]  # depths of open elements, and the bases in them
         self.prefixes: dict[str, str] = {}
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -167,6 +170,8 @@ class Xml(Bounded):
             raise self._error(too_deep("elements", XML_DEPTH))
         if "xml:lang" in attributes:
             self._language(attributes)
+        if "xml:base" in attributes:
+            self._base(attributes)
         tag = "<" + name
         for key, value in attributes.items():
             if "&" in value or '"' in value or "<" in value or "\n" in value or "\t" in value or "\r" in value:
@@ -181,6 +186,8 @@ class Xml(Bounded):
     def _end(self, name: str) -> None:
         if self._languages and self._languages[-1] == self._depth:
             self._languages.pop()
+        if self._bases[-1][0] == self._depth:
+            self._bases.pop()
         self._depth -= 1
         self._out.append(f"</{name}>")
 
@@ -199,6 +206,23 @@ class Xml(Bounded):
             self._languages.append(self._depth)
         elif not self._languages:
             del attributes["xml:lang"]
+
+    def _base(self, attributes: dict[str, str]) -> None:
+        """Resolve an element's base against the one in scope, as XML Base has it and pyoxigraph does not. One that is
+        empty is the one in scope, and is left out where there is none."""
+        given, outer = attributes["xml:base"], self._bases[-1][1]
+        if is_absolute(given):
+            base: str | None = given
+        elif outer is not None:
+            base = attributes["xml:base"] = resolve(given, outer)
+        elif not given:
+            base = attributes.pop("xml:base") or None
+        else:
+            raise self._error(
+                f"the base '{given}' is relative, and there is none to resolve it against: make it absolute, or give "
+                "a base to load with"
+            )
+        self._bases.append((self._depth, base))
 
     # Entities
 

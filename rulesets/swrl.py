@@ -25,6 +25,8 @@ from triplestore.model.rule import Atom, Bind, BodyElement, Rule, Term, Var
 from triplestore.model.terms import OWL, RDF, RDFS, iri_token, literal_token
 
 SWRL: Final = "http://www.w3.org/2003/11/swrl#"
+ENABLED: Final = "http://swrl.stanford.edu/ontologies/3.3/swrla.owl#isRuleEnabled"
+"""The annotation by which Protégé's editor of SWRL switches a rule off: its value is false then."""
 FORMATS: Final = {
     ".ttl": pyoxigraph.RdfFormat.TURTLE,
     ".nt": pyoxigraph.RdfFormat.N_TRIPLES,
@@ -46,11 +48,22 @@ _IMP: Final = re.compile(r"\bswrl:Imp\b|2003/11/swrl#Imp\b")
 
 
 def parse(text: str, source: str, check: Callable[[Call], str] | None = None) -> tuple[Rule, ...]:
-    """The SWRL rules of a text in RDF, in its order, called by their IRIs or labels; other triples are passed over.
+    """The SWRL rules of a text in RDF, in its order, called by their IRIs or labels; other triples are passed over, and
+    so are rules that are switched off (`ENABLED`).
 
     source: the file, whose suffix tells the format (`FORMATS`). check: see `rulesets.datalog.parse`.
     Raises InputError naming file, rule and atom for what is no rule, or has no counterpart in the rule language.
     """
+    return tuple(rule for imp in _imps(text, source, check) if imp.enabled for rule in imp.rules())
+
+
+def disabled(text: str, source: str) -> tuple[str, ...]:
+    """The names of the SWRL rules of a text that are switched off; see `parse`."""
+    return tuple(imp.name for imp in _imps(text, source, None) if not imp.enabled)
+
+
+def _imps(text: str, source: str, check: Callable[[Call], str] | None) -> Iterator[_Imp]:
+    """The rules of a text; see `parse`."""
     try:
         quads = list(pyoxigraph.parse(text, FORMATS[Path(source).suffix.lower()], base_iri="file:rules"))
     except SyntaxError as error:
@@ -66,8 +79,8 @@ def parse(text: str, source: str, check: Callable[[Call], str] | None = None) ->
     lines = [text.count("\n", 0, found.start()) + 1 for found in _IMP.finditer(text)]
     if len(lines) != len(rules):
         lines = [0] * len(rules)
-    read = (_Imp(graph, node, source, line, check) for node, line in zip(rules, lines, strict=True))
-    return tuple(rule for imp in read for rule in imp.rules())
+    for node, line in zip(rules, lines, strict=True):
+        yield _Imp(graph, node, source, line, check)
 
 
 def _token(term: object) -> str:
@@ -98,6 +111,12 @@ class _Imp:
         label = next((t[1 : t.rindex('"')] for t in self._all(self.node, RDFS + "label")), "")
         local = re.split(r"[#/:]", self.node[1:-1])[-1] if self.node[0] == "<" else ""
         self.name = re.sub(r"[\s#]+", "-", label or local) or f"{Path(self.source).stem}:{self.line}"
+
+    @property
+    def enabled(self) -> bool:
+        """Whether no annotation switches the rule off."""
+        values = (token[1 : token.rindex('"')] for token in self._all(self.node, ENABLED) if token[0] == '"')
+        return not {"false", "0"}.intersection(value.strip() for value in values)
 
     def rules(self) -> Iterator[Rule]:
         """The rule, or one for each way round of what is different."""

@@ -10,9 +10,9 @@ from typing import Final, NoReturn
 import pyoxigraph
 
 from triplake.sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, without_escapes, words
-from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.model.errors import InputError, LimitError, UnsupportedError, UsageError
 from triplestore.model.expression import Constant, Variable
+from triplestore.model.iris import is_absolute, resolve
 from triplestore.model.stopping import check
 from triplestore.model.terms import RDF, XSD, literal_token, split_tag
 

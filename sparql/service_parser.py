@@ -7,7 +7,7 @@ from collections.abc import Callable
 from triplake.sparql.algebra import Node, Service, Term, certain, visible
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.lexer import Word, words
-from triplestore.expressions.iris import is_absolute
+from triplestore.model.iris import is_absolute
 
 
 def service(at: Cursor, name: Callable[[], Term], group: Callable[[], Node]) -> Service:

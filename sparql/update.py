@@ -22,10 +22,10 @@ from triplake.sparql.lexer import IRI, STRING, Word, place
 from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
 from triplake.sparql.translation import join
 from triplake.sparql.triple_terms import is_blank
-from triplestore.expressions.iris import is_absolute
 from triplestore.model.dataset import DEFAULT, Quad
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Constant
+from triplestore.model.iris import is_absolute
 from triplestore.model.prefixes import Prefixes
 
 Template = tuple[GraphTemplate, ...]

@@ -27,7 +27,6 @@ ALLOWED: Final = {
     "triplestore.expressions.constants": "lexical forms",
     "triplestore.expressions.durations": "lexical forms",
     "triplestore.expressions.instants": "lexical forms",
-    "triplestore.expressions.iris": "IRIs",
     "triplestore.expressions.numerals": "lexical forms",
     "triplestore.expressions.regex": "the patterns of REGEX and REPLACE",
     "triplestore.expressions.terms": "lexical forms",

@@ -19,6 +19,7 @@ from triplestore.cli.options import (
     say,
     services_option,
     shapes_option,
+    warn_of_switched_off,
     warn_of_violations,
 )
 from triplestore.model.errors import UsageError
@@ -167,7 +168,7 @@ def rules(
 
     Or `triplake rules check FILE...`: what is most likely not meant in files of rules, and what each rule does.
     """
-    from triplestore.read.reasoning import origin, rules_of
+    from triplestore.read.reasoning import origin, rules_of, switched_off
 
     actions = ("list", "add", "remove")
     if store == "check" and action not in actions:
@@ -188,11 +189,14 @@ def rules(
                 click.echo(f"{ruleset.name}: {counted(len(found), 'rule')}, {origin(ruleset)}")
                 for rule in found if options.verbose else ():
                     click.echo(f"  {rule.name} ({rule.source}:{rule.line})")
+                for name in switched_off(ruleset):
+                    click.echo(f"  {name} is switched off in the file and left out")
         return
     if not names:
         raise UsageError(f"rules {action} needs the name of a ruleset or a file of rules")
     with opening(options, store) as opened:
         add, remove = (names, ()) if action == "add" else ((), names)
         say(options, outcome_line(opened.change_rules(add, remove, maintain)))
+        warn_of_switched_off(opened, add)
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
         warn_of_violations(opened)

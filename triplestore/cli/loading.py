@@ -26,6 +26,7 @@ from triplestore.cli.options import (
     tell_outside_profile,
     warn,
     warn_of_missing_imports,
+    warn_of_switched_off,
     warn_of_violations,
 )
 from triplestore.model.dataset import DefaultGraph
@@ -64,6 +65,7 @@ def init(
     kind = default_graph or DefaultGraph.UNION
     with Store.create(store, chosen, equality, engine="duckdb", counting=counting, default_graph=kind) as made:
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
+        warn_of_switched_off(made)
 
 
 base_option = click.option(
@@ -167,7 +169,9 @@ def load(
         opened = Store.open(store, verify=options.verify, **options.engine_options)
     how: dict[str, Any] = {"materialise": not no_materialise, "graph": graph, "dry_run": dry_run}
     with opened, reporting(options, opened):
-        if not made:
+        if made:
+            warn_of_switched_off(opened)
+        else:
             _check_settings(opened, rules, axiomatic, equality, counting, default_graph)
         opened.shapes = shapes
         if template:

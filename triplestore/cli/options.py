@@ -252,6 +252,17 @@ _NAMED: Final = 5
 """Missing imports that are named."""
 
 
+def warn_of_switched_off(store: Store, names: Sequence[str] | None = None) -> None:
+    """Name the rules that are left out since their file switches them off: of the rulesets with these names, or of
+    all."""
+    from triplestore.read.reasoning import switched_off
+
+    for ruleset in store.rulesets:
+        if names is None or ruleset.name in names:
+            for name in switched_off(ruleset):
+                warn(f"{ruleset.name}: the rule {name} is switched off (swrla:isRuleEnabled false) and left out")
+
+
 def warn_of_missing_imports(store: Store) -> None:
     """Say which imports of the loaded ontologies are not there: files are given, never fetched."""
     missing = store.missing_imports()

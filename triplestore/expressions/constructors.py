@@ -7,7 +7,6 @@ from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.iris import PLAIN
 from triplestore.expressions.values import (
     DIRECTIONAL,
     LANG_STRING,
@@ -21,6 +20,7 @@ from triplestore.expressions.values import (
     token,
     typed,
 )
+from triplestore.model.iris import PLAIN
 
 Keep = Callable[[str], str]
 _LANGUAGE: Final = (

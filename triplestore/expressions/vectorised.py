@@ -22,11 +22,11 @@ from triplestore.expressions import calendar, exact, terms
 from triplestore.expressions.casts import cast
 from triplestore.expressions.decoding import rest
 from triplestore.expressions.evaluation import evaluated
-from triplestore.expressions.iris import is_absolute, resolve
 from triplestore.expressions.numerals import plain_text
 from triplestore.expressions.regex import replacement, translate
 from triplestore.expressions.strings import MOST_BYTES
 from triplestore.model.errors import UsageError
+from triplestore.model.iris import is_absolute, resolve
 from triplestore.model.legal_terms import is_iri
 from triplestore.model.stopping import check_for
 from triplestore.model.triple_terms import split_triple, triple_token

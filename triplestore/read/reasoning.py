@@ -69,6 +69,12 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
     return datalog.parse(text, name, check)
 
 
+def switched_off(ruleset: RulesetText) -> tuple[str, ...]:
+    """The names of the rules that a ruleset's file switches off: see `rulesets.swrl.ENABLED`."""
+    is_swrl = ruleset.text is not None and Path(ruleset.name).suffix.lower() in swrl.FORMATS
+    return swrl.disabled(ruleset.text or "", ruleset.name) if is_swrl else ()
+
+
 def origin(ruleset: RulesetText) -> str:
     """The origin of the rules of a ruleset: built in, or the language that the file is in."""
     if ruleset.text is None:

@@ -9,8 +9,8 @@ from uuid import uuid4
 from starlette.requests import Request
 from starlette.responses import Response
 
-from triplestore.expressions.iris import is_absolute
 from triplestore.model.dataset import DEFAULT
+from triplestore.model.iris import is_absolute
 from triplestore.server.bodies import Parameters, asked, documents
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer

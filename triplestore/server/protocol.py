@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from triplake.loaders import LoadReport
-from triplestore.expressions.iris import is_absolute
 from triplestore.model.endpoints import DEPTH
 from triplestore.model.errors import InputError, TriplakeError, UsageError
+from triplestore.model.iris import is_absolute
 from triplestore.model.report import UpdateReport
 from triplestore.server.bodies import FORM, Parameters, asked, form, media_type, text
 from triplestore.server.description import describe

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.support.cli import run
+from tests.support.seeds import seeds
 from triplake.loaders import Source, Syntax, quads_of
 from triplestore.model.errors import InputError
+from triplestore.model.iris import resolve
 
+XML = "{http://www.w3.org/XML/1998/namespace}"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 ROOT = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://e/">'
 
@@ -148,3 +154,69 @@ def test_entities(tmp_path: Path) -> None:
         declared(f'<!NOTATION n SYSTEM "n">{external.removesuffix(">")} NDATA n>', "<e:p>&a;</e:p>")
     with pytest.raises(InputError, match="the entity a uses b, which is not declared before it"):
         declared('<!ENTITY a "&b;"><!ENTITY b "1">', "<e:p>&a;</e:p>")
+
+
+BASES = ["", "a/", "b", "../c/", "./", "/d/e", "?q=1", "#f", "//other/x/", "http://far/y/z?w#v", "urn:x:y"]
+
+
+def based(rng: random.Random, depth: int = 0) -> str:
+    """Nested elements, some with a base; references to resolve against those in scope."""
+    base = f' xml:base="{rng.choice(BASES)}"' if rng.random() < 0.6 else ""
+    value = f' xml:base="{rng.choice(BASES)}"' if rng.random() < 0.3 else ""
+    name = rng.choice([f'rdf:about="{rng.choice(BASES)}"', f'rdf:ID="i{rng.randrange(10**9)}"', 'rdf:about="n"'])
+    inside = based(rng, depth + 1) if depth < 4 else ""
+    last = f'<e:p{value} rdf:resource="{rng.choice(BASES)}"/>'
+    return (
+        f"<rdf:Description{base} {name}><e:q>{inside}</e:q>{last}</rdf:Description>"
+        if inside
+        else (f"<rdf:Description{base} {name}>{last}</rdf:Description>")
+    )
+
+
+@pytest.mark.parametrize("seed", seeds(range(300), 60))
+def test_bases_are_resolved_against_those_in_scope(seed: int) -> None:
+    """As a resolver of references finds them on the way down: an independent reader of the same elements."""
+    rng = random.Random(seed)
+    outer = rng.choice(["http://host/dir/file", "file:///home/x.rdf", "http://host", "http://host/a/?k=v#g"])
+    root = rng.choice(["", ' xml:base=""', ' xml:base="sub/"', ' xml:base="http://root/r"'])
+    text = f"{ROOT.removesuffix('>')}{root}>{based(rng)}</rdf:RDF>"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.rdf")
+        path.write_text(text, encoding="utf-8")
+        source = Source(str(path), Syntax.RDFXML, "x.rdf", base=outer)
+        found = {(quad[0], quad[2]) for quad in quads_of(source, 1) if quad[1] == "<http://e/p>"}
+    wanted = set()
+
+    def read(element: ElementTree.Element, base: str) -> None:
+        base = resolve(element.get(f"{XML}base", ""), base) if f"{XML}base" in element.attrib else base
+        about, name = element.get(f"{{{RDF}}}about"), element.get(f"{{{RDF}}}ID")
+        for child in element:
+            within = resolve(child.get(f"{XML}base", ""), base) if f"{XML}base" in child.attrib else base
+            if (resource := child.get(f"{{{RDF}}}resource")) is not None:
+                subject = resolve(f"#{name}" if about is None else about, base)
+                wanted.add((f"<{subject}>", f"<{resolve(resource, within)}>"))
+            for grandchild in child:
+                read(grandchild, within)
+
+    document = ElementTree.fromstring(text)
+    start = resolve(document.get(f"{XML}base", ""), outer) if f"{XML}base" in document.attrib else outer
+    for top in document:
+        read(top, start)
+    assert found == wanted
+
+
+def test_a_relative_base_without_one_to_resolve_it_against(tmp_path: Path) -> None:
+    path = tmp_path / "x.rdf"
+    for base in ("", "a/"):
+        path.write_text(f'{ROOT.removesuffix(">")} xml:base="{base}">{node("<e:p>1</e:p>")[len(ROOT) :]}')
+        source = Source(str(path), Syntax.RDFXML, "x.rdf", base="")
+        if not base:
+            assert [quad[2] for quad in quads_of(source, 1)] == ['"1"']
+            continue
+        with pytest.raises(InputError, match=r"^x\.rdf:1:1: the base 'a/' is relative, and there is none"):
+            list(quads_of(source, 1))
+
+
+def test_an_empty_base_in_a_load(tmp_path: Path) -> None:
+    (tmp_path / "x.rdf").write_text(f'{ROOT.removesuffix(">")} xml:base="">{node("<e:p>1</e:p>")[len(ROOT) :]}')
+    assert run("load", tmp_path / "kg", tmp_path / "x.rdf").code == 0

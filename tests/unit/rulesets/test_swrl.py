@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rdflib import Graph, Namespace
+from rdflib import RDF, Graph, Namespace
 
-from tests.support.cli import done
+from tests.support.cli import done, run
 from triplake.rulesets import datalog, swrl
 from triplestore import Store
 from triplestore.compile import check
@@ -172,3 +172,49 @@ def test_a_store_takes_swrl_for_a_ruleset_and_lists_it(tmp_path: Path) -> None:
         assert {s for s, _, o in store.triples() if o == E.Adult} == {E.a}
     listed = done("rules", tmp_path / "kg", "list", "--verbose").splitlines()
     assert listed[-2:] == [f"{file}: 1 rule, SWRL", f"  rule ({file}:8)"]
+
+
+ENABLED = "<http://swrl.stanford.edu/ontologies/3.3/swrla.owl#isRuleEnabled>"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "enabled"),
+    [
+        ("", True),
+        (f"{ENABLED} true ;", True),
+        (f"{ENABLED} false ;", False),
+        (f'{ENABLED} "false" ;', False),
+        (f'{ENABLED} "0"^^<http://www.w3.org/2001/XMLSchema#boolean> ;', False),
+    ],
+)
+def test_a_rule_that_is_switched_off_is_left_out(annotation: str, enabled: bool) -> None:
+    text = imp(AGE, class_(":Aged", ":x")).replace("a swrl:Imp ;", f"a swrl:Imp ; {annotation}")
+    both = text + imp(AGE, class_(":Old", ":x"), ":other").removeprefix(PREFIXES)
+    assert [rule.name for rule in swrl.parse(both, "r.ttl")] == ["rule", "other"][not enabled :]
+    assert swrl.disabled(both, "r.ttl") == (() if enabled else ("rule",))
+
+
+def test_what_a_switched_off_rule_says_is_not_checked() -> None:
+    """It need not have a counterpart: nothing is made of it."""
+    text = imp(built_in("nonsense", ":x"), class_(":Aged", ":x"))
+    with pytest.raises(InputError):
+        swrl.parse(text, "r.ttl")
+    assert swrl.parse(text.replace("a swrl:Imp ;", f"a swrl:Imp ; {ENABLED} false ;"), "r.ttl") == ()
+
+
+def test_commands_name_the_rules_that_are_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = imp(AGE, class_(":Aged", ":x")).replace("a swrl:Imp ;", f"a swrl:Imp ; {ENABLED} false ;")
+    Path("aged.ttl").write_text(text + imp(AGE, class_(":Old", ":x"), ":other").removeprefix(PREFIXES))
+    Path("data.ttl").write_text("@prefix : <http://e/> . :a :age 70 .")
+    message = "warning: aged.ttl: the rule rule is switched off (swrla:isRuleEnabled false) and left out"
+    assert message in run("init", "a", "--rules", "aged.ttl").err
+    assert message in run("load", "b", "data.ttl", "--rules", "aged.ttl").err
+    assert message not in run("load", "b", "data.ttl").err
+    done("load", "c", "data.ttl", "--rules", "none")
+    assert message in run("rules", "c", "add", "aged.ttl").err
+    for store in ("b", "c"):
+        lines = done("rules", store, "list").splitlines()
+        assert lines[-2:] == ["aged.ttl: 1 rule, SWRL", "  rule is switched off in the file and left out"]
+        with Store.open(store) as opened:
+            assert {kind for _, _, kind in opened.match(E.a, RDF.type)} == {E.Old}
