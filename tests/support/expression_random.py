@@ -99,6 +99,16 @@ VARIABLES = {"number": "nm", "text": "st", "truth": "b", "time": "de", "duration
 CASTS = ["integer", "decimal", "double", "float", "string", "boolean", "dateTime", "date", "time", "dayTimeDuration"]
 CASTS += ["yearMonthDuration", "duration", "long", "byte", "unsignedShort", "nonNegativeInteger", "positiveInteger"]
 PATTERNS = ["^a", "b+$", "[a-c]+", "A.C", "\\\\d", "^\\\\s*\\\\w+$", "(a|b)c?", "x|y", "\\\\.", "[^a]", "é", "^$", "."]
+PATTERNS += [
+    "(.)\\\\1",
+    "^(.).*\\\\1$",
+    "(a)|b\\\\1",
+    "\\\\p{{Lu}}",
+    "^\\\\P{{L}}+$",
+    "[^\\\\p{{L}}1-5]",
+    "(?:b|c)+?$",
+    "^a{{1,2}}b",
+]
 
 
 @dataclass(frozen=True)
@@ -145,6 +155,7 @@ FORMS: dict[str, list[tuple[str, str]]] = {
         *(("STRBEFORE({}, {})", "text text"), ("STRAFTER({}, {})", "text text")),
         *(("STRLANG({}, 'en')", "text"), ("STRDT({}, {})", "text iri"), ("TZ({})", "time")),
         *((f"REPLACE({{}}, '{pattern}', 'Z')", "text") for pattern in ("a", "[b-d]", "B+", "\\\\s")),
+        *(("REPLACE({}, '(.)\\\\1', '<$1>')", "text"), ("REPLACE({}, '\\\\p{{Ll}}', '$0$0')", "text")),
         *(("REPLACE({}, '(a)(b)?', '[$1-$2]')", "text"), ("REPLACE({}, 'A', '\\\\$', 'i')", "text")),
         *((f"<{XSD}string>({{}})", kind) for kind in ("any", "number", "number", "time", "duration", "truth")),
         *((f"{name}({{}})", "text") for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")),

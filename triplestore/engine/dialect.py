@@ -81,8 +81,9 @@ class Dialect:
 
     # What `triplestore.expressions` needs.
 
-    java_regex = False
-    """Whether regular expressions are Java's (else RE2's)."""
+    linear_regex = True
+    """Whether regular expressions are RE2's, which take linear time. Java's may take exponential time: those of users
+    are matched in Python instead."""
 
     exact_sums = True
     """Whether DECIMAL(38,18) keeps its eighteen digits in sums."""
@@ -111,12 +112,8 @@ class Dialect:
         return f"regexp_matches({expression}, {self.string(regex)})"
 
     def replace_matches(self, expression: str, regex: str, replacement: str) -> str:
-        """The text with every match replaced."""
+        """The text with every match replaced, where `linear_regex`."""
         return f"regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)}, 'g')"
-
-    def count_matches(self, expression: str, regex: str) -> str:
-        """How often the text matches the regular expression."""
-        return f"len(regexp_extract_all({expression}, {self.string(regex)}))"
 
     def bytes(self, expression: str) -> str:
         """The bytes of a text in UTF-8."""
@@ -203,7 +200,7 @@ class SparkDialect(Dialect):
     def micros(self, expression: str) -> str:
         return f"{OWN}unix_micros(TRY_CAST({expression} AS TIMESTAMP))"
 
-    java_regex = True
+    linear_regex = False
     exact_sums = False
     whole = f"{OWN}DECIMAL(38,0)"
 
@@ -222,12 +219,6 @@ class SparkDialect(Dialect):
 
     def contains_match(self, expression: str, regex: str) -> str:
         return f"{expression} RLIKE{OWN} {self.string(regex)}"
-
-    def replace_matches(self, expression: str, regex: str, replacement: str) -> str:
-        return f"{OWN}regexp_replace({expression}, {self.string(regex)}, {self.string(replacement)})"
-
-    def count_matches(self, expression: str, regex: str) -> str:
-        return f"{OWN}regexp_count({expression}, {self.string(regex)})"
 
     def bytes(self, expression: str) -> str:
         return f"{OWN}octet_length({expression})"

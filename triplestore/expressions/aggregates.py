@@ -14,7 +14,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.expressions.arithmetic import split
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.decimals import NULL, divide
-from triplestore.expressions.strings import MOST_BYTES
+from triplestore.expressions.limits import MOST_BYTES, too_long
 from triplestore.expressions.temporal import duration_of, moment
 from triplestore.expressions.values import Value, integer, number, string, token
 
@@ -55,10 +55,12 @@ def parts(
                 *_sums(dialect, place, once, value),
             ]
         case "GROUP_CONCAT":
-            text, short = _text(value), f"g{place} <= {MOST_BYTES}"
+            text = _text(value)
+            fails = dialect.error(too_long("GROUP_CONCAT"))
+            joined = f"CASE WHEN g{place} > {MOST_BYTES} THEN {fails} WHEN {once} THEN {text} END"
             return [
-                f"sum(CASE WHEN {once} AND ({text}) IS NULL OR NOT {short} THEN 1 ELSE 0 END) AS a{place}_wrong",
-                f"{dialect.concatenation(f'CASE WHEN {once} AND {short} THEN {text} END', separator)} AS a{place}_text",
+                f"sum(CASE WHEN {once} AND ({text}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong",
+                f"{dialect.concatenation(joined, separator)} AS a{place}_text",
             ]
         case _:
             keys = sort_keys(dialect, value)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
@@ -12,10 +12,10 @@ from triplestore.expressions.compare import equality_key, equals, less, same_ter
 from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.evaluation import MANY, Program, weight
+from triplestore.expressions.evaluation import MANY, Program, is_operator, weight
 from triplestore.expressions.functions import FUNCTIONS, KEEPING
 from triplestore.expressions.membership import among, listed
-from triplestore.expressions.regex import replacement, translate
+from triplestore.expressions.regex import read, replacement
 from triplestore.expressions.strings import replaced
 from triplestore.expressions.terms import TRUE
 from triplestore.expressions.values import (
@@ -26,14 +26,15 @@ from triplestore.expressions.values import (
     constant,
     iri,
     number,
+    only_where,
     parsed,
     string,
     string_literal,
     token,
     truth,
 )
-from triplestore.model.errors import UnsupportedError, UsageError
-from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
+from triplestore.model.errors import LimitError, UnsupportedError, UsageError
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, walk
 from triplestore.model.terms import XSD, literal_token, split_literal
 
 PARTS: Final = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact", "micros", "rest")
@@ -48,6 +49,47 @@ _LONG: Final = 400
 
 _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=", "SAMETERM")
+
+
+_MAKING: Final = ("CONCAT", "REPLACE", "ENCODE_FOR_URI")
+"""Functions whose texts have a limit."""
+
+
+def _may_fail(expression: Expression) -> bool:
+    """Whether an expression may go beyond a limit."""
+    return any(
+        isinstance(part, Call) and (part.name in _MAKING or (part.name == "REGEX" and not _is_linear(part)))
+        for part in walk(expression)
+    )
+
+
+def _is_linear(call: Call) -> bool:
+    """Whether a REGEX has a constant pattern that RE2 takes."""
+    plain = _texts(call.arguments[1:])
+    try:
+        return plain is not None and read(*plain).native is not None
+    except UsageError:
+        return False
+
+
+def _texts(arguments: Sequence[Expression]) -> list[str] | None:
+    """The texts of strings, None if some expression is not a constant one."""
+    found = []
+    for part in arguments:
+        if not isinstance(part, Constant) or part.token[0] != '"' or split_literal(part.token)[1] != XSD + "string":
+            return None
+        found.append(split_literal(part.token)[0])
+    return found
+
+
+def _waits(expression: Expression, asked: bool = True) -> bool:
+    """Whether an expression has an operand for a program that may go beyond a limit and is not asked for in every row:
+    operands of programs are evaluated in each. asked: whether the expression itself is."""
+    if not is_operator(expression):
+        return not asked and _may_fail(expression)
+    assert isinstance(expression, Call)
+    lazy = expression.name in ("IF", "COALESCE", "&&", "||")
+    return any(_waits(part, asked and not (lazy and place)) for place, part in enumerate(expression.arguments))
 
 
 def _no_exists(test: Exists) -> str:
@@ -109,7 +151,8 @@ class Expressions:
                 return f"{self._evaluated(expression, truth=True)} = {self.dialect.string(TRUE.token)}"
             case Call("&&" | "||" as operator, parts):
                 joined = {"&&": " AND ", "||": " OR "}[operator]
-                return f"({joined.join(self.condition(part) for part in parts)})"
+                tested = (one.condition(part) for one, part in self._in_turn(operator, parts))
+                return f"({joined.join(tested)})"
             case Call("=", (Variable() as variable, Constant() as term)) | Call(
                 "=", (Constant() as term, Variable() as variable)
             ):
@@ -124,7 +167,37 @@ class Expressions:
         return self.keep(equality_key(self.value(expression)))
 
     def _is_long(self, expression: Expression) -> bool:
-        return weight(expression) >= max(1, self.least)
+        return weight(expression) >= max(1, self.least) and not _waits(expression)
+
+    def _where(self, condition: str, expression: Expression) -> Expressions:
+        """What compiles an expression that is asked for only where an SQL condition holds. If it may go beyond a limit,
+        it sees no values in other rows: engines evaluate columns in every row, and it would fail there for nothing."""
+        if not _may_fail(expression):
+            return self
+        known: dict[str, Value] = {}
+
+        def variable(name: str) -> Value:
+            if name not in known:
+                known[name] = self.stage(only_where(condition, self.variable(name)))
+            return known[name]
+
+        return replace(self, variable=variable)
+
+    def _in_turn(self, name: str, parts: Sequence[Expression]) -> Iterator[tuple[Expressions, Expression]]:
+        """The operands of &&, || or COALESCE, each with what compiles it: those before it may have decided."""
+        undecided: list[str] = []
+        for place, part in enumerate(parts):
+            one = self._where(" AND ".join(undecided), part) if undecided else self
+            yield one, part
+            if any(map(_may_fail, parts[place + 1 :])):
+                value = one.value(part)
+                match name:
+                    case "&&":
+                        undecided.append(self.keep(f"coalesce({truth(value)}, TRUE)"))
+                    case "||":
+                        undecided.append(self.keep(f"NOT coalesce({truth(value)}, FALSE)"))
+                    case _:
+                        undecided.append(self.keep(f"NOT ({value.bound})"))
 
     def _evaluated(self, expression: Expression, truth: bool = False) -> str:
         """The token of an expression's value, or of its effective boolean value, row by row."""
@@ -185,22 +258,25 @@ class Expressions:
         match name:
             case "&&" | "||":
                 operator = " AND " if name == "&&" else " OR "
-                return boolean(operator.join(f"({self.truth(part)})" for part in arguments))
+                tested = (one.truth(part) for one, part in self._in_turn(name, arguments))
+                return boolean(operator.join(f"({test})" for test in tested))
             case "!":
                 negated = self.value(arguments[0])
                 return ERROR if negated.failed else boolean(f"NOT ({truth(negated)})")
             case "BOUND":
                 return boolean(self.value(arguments[0]).bound)
             case "IF":
-                tested = self.value(arguments[0])
-                if tested.failed:
+                decisive = self.value(arguments[0])
+                if decisive.failed:
                     return ERROR
-                condition = self.keep(truth(tested))
-                return self._choose(condition, self.value(arguments[1]), self.value(arguments[2]))
+                condition = self.keep(truth(decisive))
+                yes = self._where(f"({condition})", arguments[1]).value(arguments[1])
+                no = self._where(f"NOT ({condition})", arguments[2]).value(arguments[2])
+                return self._choose(condition, yes, no)
             case "COALESCE":
                 if not arguments:
                     return ERROR
-                *first, found = (self.value(part) for part in arguments)
+                *first, found = (one.value(part) for one, part in self._in_turn(name, arguments))
                 for value in reversed(first):
                     found = self._choose(self.keep(value.bound), value, found)
                     found = self.stage(found)
@@ -278,36 +354,27 @@ class Expressions:
         return iri(f"concat('urn:uuid:', {row.lexical})") if name == "UUID" else row
 
     def _regex(self, name: str, arguments: tuple[Expression, ...]) -> Value:
-        """REGEX and REPLACE: by the engine where pattern, replacement and flags are constants, else by a function."""
+        """REGEX and REPLACE: by the engine if RE2 takes the constants that follow the text, else by a function."""
         subject, *others = (self.value(part) for part in arguments)
         if subject.failed or any(other.failed for other in others):
             return ERROR
         text = string_literal(subject)
         if len(others) < (2 if name == "REGEX" else 3):
             others.append(string("''"))
-        plain = [
-            split_literal(part.token)[0]
-            for part in arguments[1:]
-            if isinstance(part, Constant) and part.token[0] == '"' and split_literal(part.token)[1] == XSD + "string"
-        ]
-        if len(plain) < len(arguments) - 1:
-            called = ", ".join([text, *(f"CASE WHEN {v.datatype} = {STRING} THEN {v.lexical} END" for v in others)])
-            if name == "REGEX":
-                found = string(f"tl_regex({called})")
-                found = self.stage(found)
-                return boolean(f"{found.lexical} = 'true'")
-            return string(f"tl_replace({called})", subject.lang)
-        java = self.dialect.java_regex
-        flags = plain[len(others) - 1] if len(plain) == len(others) else ""
+        plain = _texts(arguments[1:])
+        asked = ", ".join([text, *(f"CASE WHEN {v.datatype} = {STRING} THEN {v.lexical} END" for v in others)])
+        called = f"tl_{name.lower()}({asked})"
         try:
             if name == "REGEX":
-                return boolean(self.dialect.contains_match(text, translate(plain[0], flags, java)))
-            how = replacement(plain[0], plain[1], flags, java)
-        except UnsupportedError:
+                native = read(*plain).native if plain is not None else None
+                if native is not None and self.dialect.linear_regex:
+                    return boolean(self.dialect.contains_match(text, native))
+                found = self.stage(string(called))
+                return boolean(f"{found.lexical} = 'true'")
+            if plain is not None:
+                called = replaced(self.dialect, self.keep, text, replacement(*plain), called)
+        except LimitError:
             raise
         except UsageError:  # an error of the expression, as the standard has it
             return ERROR
-        return string(replaced(self.dialect, self.keep, text, how), subject.lang)
-
-
-__all__ = ["ERROR", "Expressions"]
+        return string(called, subject.lang)

@@ -16,7 +16,7 @@ from typing import Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import terms
-from triplestore.expressions.strings import MOST_BYTES
+from triplestore.expressions.limits import within
 from triplestore.expressions.terms import STRING, Term, TermError
 from triplestore.model.expression import Call, Constant, Expression, Variable, walk
 from triplestore.model.remembering import Remembered
@@ -306,8 +306,7 @@ def _concat(*values: Term) -> Term:
     if any(not value.lang and value.datatype != STRING for value in values):
         raise TermError
     text = "".join(value.lexical for value in values)
-    if len(text) > MOST_BYTES or len(text.encode()) > MOST_BYTES:
-        raise TermError
+    text = within(text, "CONCAT") if len(values) > 1 else text
     languages = {value.lang for value in values}
     if len(languages) == 1 and "" not in languages:
         return Term(text, values[0].datatype, values[0].lang)

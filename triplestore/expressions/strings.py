@@ -7,37 +7,36 @@ from typing import Final
 
 from triplestore.engine.dialect import OWN, Dialect
 from triplestore.expressions.decimals import NULL
+from triplestore.expressions.limits import MOST_BYTES, too_long
 from triplestore.expressions.regex import Replacement
 from triplestore.expressions.values import STRING, Value, boolean, integer, string, string_literal
 
 Function = Callable[..., Value]
 Keep = Callable[[str], str]
 
-MOST_BYTES: Final = 1 << 18
-"""Bytes (UTF-8) of the longest text that CONCAT, GROUP_CONCAT, REPLACE and ENCODE_FOR_URI make; beyond, they give an
-error. Engines work on thousands of rows at a time, and are not stopped within them."""
-
 _AT_ONCE: Final = 100
 """Arguments of CONCAT that are joined in one step."""
 
 
 def bounded(d: Dialect, keep: Keep, texts: list[str]) -> str:
-    """Texts one after the other, NULL if they are too long together."""
+    """Texts one after the other; a statement fails where they are too long together."""
     if len(texts) < 2:
         return "".join(texts) or "''"
     kept = [keep(text) for text in texts]
-    return f"CASE WHEN {' + '.join(map(d.bytes, kept))} <= {MOST_BYTES} THEN {' || '.join(kept)} END"
+    size = " + ".join(map(d.bytes, kept))
+    fails = d.error(too_long("CONCAT"))
+    return f"CASE WHEN {size} <= {MOST_BYTES} THEN {' || '.join(kept)} WHEN {size} > 0 THEN {fails} END"
 
 
-def replaced(d: Dialect, keep: Keep, text: str, how: Replacement) -> str:
-    """The text with what matches a pattern replaced, NULL if it could become too long."""
-    if not (how.groups or how.made):
-        return d.replace_matches(text, how.pattern, how.by)
+def replaced(d: Dialect, keep: Keep, text: str, how: Replacement, called: str) -> str:
+    """The text with what matches a pattern replaced. called: SQL that does it in Python, which counts the bytes."""
+    if not d.linear_regex or how.native is None:
+        return called
     text = keep(text)
-    size, most = d.bytes(text), MOST_BYTES
-    exactly = f"{size} * {1 + how.groups} + {d.count_matches(text, how.pattern)} * {how.made} <= {most}"
-    short = f"CASE WHEN {size} * {1 + how.groups + how.made} <= {most} THEN TRUE ELSE {exactly} END"
-    return f"CASE WHEN {short} THEN {d.replace_matches(text, how.pattern, how.by)} END"
+    made = d.replace_matches(text, how.native, how.by)
+    if how.growth == 1:
+        return made
+    return f"CASE WHEN {d.bytes(text)} * {how.growth} <= {MOST_BYTES} THEN {made} ELSE {called} END"
 
 
 def same_lang(a: Value, sql: str) -> Value:

@@ -166,6 +166,17 @@ def stored(column: Callable[[str], str], token: bool, written: str | None = None
     )
 
 
+def only_where(condition: str, value: Value) -> Value:
+    """A value that has no value in rows where an SQL condition does not hold."""
+
+    def part(sql: str) -> str:
+        return sql if sql == NULL else f"CASE WHEN {condition} THEN {sql} END"
+
+    names = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact", "micros", "rest", "truth", "made")
+    found = {name: part(sql) for name in (*names, "written") if (sql := getattr(value, name)) is not None}
+    return replace(value.computed, **found)  # type: ignore[arg-type]
+
+
 def constant(dialect: Dialect, token: str, number: int) -> Value:
     """A constant's value; `number` is its id (see `sparql.constants`)."""
     kind = kind_of_token(token)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import Final
 from urllib.parse import quote
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,10 +23,10 @@ from triplestore.expressions import calendar, exact, terms
 from triplestore.expressions.casts import cast
 from triplestore.expressions.decoding import rest
 from triplestore.expressions.evaluation import evaluated
+from triplestore.expressions.limits import MOST_BYTES, within
 from triplestore.expressions.numerals import plain_text
-from triplestore.expressions.regex import replacement, translate
-from triplestore.expressions.strings import MOST_BYTES
-from triplestore.model.errors import UsageError
+from triplestore.expressions.regex import read, replacement
+from triplestore.model.errors import LimitError, UsageError
 from triplestore.model.iris import is_absolute, resolve
 from triplestore.model.legal_terms import is_iri
 from triplestore.model.stopping import check_for
@@ -47,7 +48,7 @@ def on_distinct(function: Callable[..., Text]) -> Columns:
     long texts, to each of some of them.
 
     What is outside of its domain, it maps to NULL too: an engine may call functions for rows that CASE leaves out, as
-    Spark does for all of them.
+    Spark does for all of them. Only a LimitError, of a value that is too much, fails the statement.
     """
 
     def total(*inputs: Text) -> Text:
@@ -56,34 +57,78 @@ def on_distinct(function: Callable[..., Text]) -> Columns:
         except (ValueError, ArithmeticError, LookupError):
             return None
 
+    def apply(*columns: pa.Array) -> pa.Array:
+        inputs, places = _distinct(columns)
+        found: list[Text] = []
+        looked = began = time.monotonic()
+        for row in inputs:
+            if time.monotonic() - looked > _LOOK:
+                check_for(began)
+                looked = time.monotonic()
+            found.append(total(*row))
+        return pa.array(found, pa.string()).take(pa.array(places))
+
+    return _in_parts(apply)
+
+
+def on_texts(function: Callable[..., pa.Array]) -> Columns:
+    """The function of columns that applies `function` to a column of texts together with each distinct combination of
+    the other inputs. NULL in any input gives NULL, and so does a wrong combination, for which it raises UsageError. A
+    LimitError fails the statement."""
+
+    def apply(texts: pa.Array, *others: pa.Array) -> pa.Array:
+        inputs, places = _distinct(others)
+        found, order = [], []
+        began = time.monotonic()
+        for number, row in enumerate(inputs):
+            check_for(began)
+            here = np.flatnonzero(places == number)
+            order.append(here)
+            try:
+                found.append(pa.nulls(len(here), pa.string()) if None in row else function(texts.take(here), *row))
+            except LimitError:
+                raise
+            except UsageError:
+                found.append(pa.nulls(len(here), pa.string()))
+        if not found:
+            return pa.nulls(0, pa.string())
+        return pa.concat_arrays(found).take(pa.array(np.argsort(np.concatenate(order))))
+
+    return _in_parts(apply)
+
+
+def _in_parts(function: Columns) -> Columns:
+    """The function of columns, applied to some rows at a time where their texts are long."""
+
     def apply(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
         rows = len(columns[0])
         if rows > 1 and sum(column.nbytes for column in columns) > _AT_ONCE:
             halves = ([column.slice(start, rows - rows // 2) for column in columns] for start in (0, rows - rows // 2))
             return pa.concat_arrays([apply(*half) for half in halves])
-        codes = np.zeros(rows, dtype=np.int64)
-        values: list[list[Text]] = []
-        for column in columns:
-            whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-            coded = whole.cast(pa.string()).dictionary_encode()
-            values.append([*coded.dictionary.to_pylist(), None])
-            none = len(values[-1]) - 1
-            codes = codes * len(values[-1]) + coded.indices.fill_null(none).to_numpy(zero_copy_only=False)
-        distinct, places = np.unique(codes, return_inverse=True)
-        found: list[Text] = []
-        looked = began = time.monotonic()
-        for code in distinct.tolist():
-            inputs: list[Text] = []
-            for texts in reversed(values):
-                code, place = divmod(code, len(texts))
-                inputs.append(texts[place])
-            if time.monotonic() - looked > _LOOK:
-                check_for(began)
-                looked = time.monotonic()
-            found.append(total(*reversed(inputs)))
-        return pa.array(found, pa.string()).take(pa.array(places.reshape(-1)))
+        whole = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns)
+        return function(*(column.cast(pa.string()) for column in whole))
 
     return apply
+
+
+def _distinct(columns: Sequence[pa.Array]) -> tuple[list[list[Text]], npt.NDArray[np.int64]]:
+    """The distinct rows of some columns of text, and the number of each row's one."""
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    values: list[list[Text]] = []
+    for column in columns:
+        coded = column.dictionary_encode()
+        values.append([*coded.dictionary.to_pylist(), None])
+        none = len(values[-1]) - 1
+        codes = codes * len(values[-1]) + coded.indices.fill_null(none).to_numpy(zero_copy_only=False)
+    distinct, places = np.unique(codes, return_inverse=True)
+    rows = []
+    for code in distinct.tolist():
+        row: list[Text] = []
+        for texts in reversed(values):
+            code, place = divmod(code, len(texts))
+            row.append(texts[place])
+        rows.append(row[::-1])
+    return rows, places.reshape(-1)
 
 
 def _hash(name: str, text: str) -> str:
@@ -91,11 +136,7 @@ def _hash(name: str, text: str) -> str:
 
 
 def _encode(text: str) -> Text:
-    return _short(quote(text[: MOST_BYTES + 1], safe="-_.~"))
-
-
-def _short(text: str) -> Text:
-    return text if len(text) <= MOST_BYTES // 4 or len(text.encode()) <= MOST_BYTES else None
+    return within(quote(text[: MOST_BYTES + 1], safe="-_.~"), "ENCODE_FOR_URI")
 
 
 def _resolve(text: str, base: str) -> Text:
@@ -110,26 +151,12 @@ def _iri(text: str) -> Text:
     return text if is_iri(text) else None
 
 
-def _regex(text: str, pattern: str, flags: str) -> Text:
-    """REGEX where the pattern is computed, too: by RE2, as the embedded engine's own."""
-    try:
-        found = pc.match_substring_regex(pa.array([text]), translate(pattern, flags, java=False))
-    except (UsageError, pa.ArrowInvalid):
-        return None
-    return "true" if found[0].as_py() else "false"
+def _regex(texts: pa.Array, pattern: str, flags: str) -> pa.Array:
+    return pc.if_else(read(pattern, flags).matches(texts), "true", "false")
 
 
-def _replace(text: str, pattern: str, new: str, flags: str) -> Text:
-    try:
-        how = replacement(pattern, new, flags, java=False)
-        texts = pa.array([text])
-        if how.groups or how.made:
-            matches = pc.count_substring_regex(texts, how.pattern)[0].as_py()
-            if len(text.encode()) * (1 + how.groups) + matches * how.made > MOST_BYTES:
-                return None
-        return str(pc.replace_substring_regex(texts, how.pattern, how.by)[0].as_py())
-    except (UsageError, pa.ArrowInvalid):
-        return None
+def _replace(texts: pa.Array, pattern: str, new: str, flags: str) -> pa.Array:
+    return replacement(pattern, new, flags).of(texts)
 
 
 def _next_day(text: str) -> Text:
@@ -159,7 +186,7 @@ VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_encode": (1, on_distinct(_encode)),
     "tl_resolve": (2, on_distinct(_resolve)),
     "tl_iri": (1, on_distinct(_iri)),
-    "tl_regex": (3, on_distinct(_regex)),
+    "tl_regex": (3, on_texts(_regex)),
     "tl_exact": (3, on_distinct(exact.computed)),
     "tl_plain": (1, on_distinct(plain_text)),
     "tl_rest": (2, on_distinct(rest)),
@@ -172,7 +199,7 @@ VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_triple": (3, on_distinct(triple_token)),
     "tl_part": (2, on_distinct(_part)),
     "tl_triples_equal": (2, on_distinct(_triples_equal)),
-    "tl_replace": (4, on_distinct(_replace)),
+    "tl_replace": (4, on_texts(_replace)),
 }
 """Name in SQL -> number of arguments (texts), and the function of Arrow columns that gives texts."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from typing import Final
 
-from triplestore.expressions.regex import translate
+from triplestore.expressions.regex import read
 from triplestore.model.errors import UnsupportedError, UsageError
 from triplestore.model.terms import OWL, RDFS, lexical_of
 from triplestore.shapes import model
@@ -247,7 +247,7 @@ class _Reader:
         pattern = self.graph.string(name, predicate, value)
         found = model.Pattern(pattern, None if flags is None else self.graph.string(name, sh("flags"), flags))
         try:
-            translate(lexical_of(pattern), "" if flags is None else lexical_of(flags), java=False)
+            read(lexical_of(pattern), "" if flags is None else lexical_of(flags))
         except UsageError as error:
             raise self.graph.fault(name, f"sh:pattern cannot be matched: {error}") from error
         return [found]
