@@ -19,6 +19,7 @@ from triplestore.dictionary.term_rows import INSTANTS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import durations, exact, instants
 from triplestore.expressions.durations import DAY_TIME, DURATION, YEAR_MONTH
+from triplestore.expressions.limits import too_many_digits
 from triplestore.expressions.numerals import unkeyed
 from triplestore.model.terms import XSD
 
@@ -29,10 +30,13 @@ CASTS: Final = ("dateTimeStamp", "time", "duration", "dayTimeDuration", "yearMon
 """The datatypes that `computed` casts to."""
 
 _MOST: Final = 4000
-"""Characters of an operand from which it is not computed with: an error of the expression."""
+"""Characters of an operand; beyond, the computation fails."""
+_WRITTEN: Final = "+-.:|~0123456789eEnpNPYMDTHSZ"
+"""The characters of lexical forms of times, durations and numbers, and of their keys."""
 _DAY: Final = 86_400
 _GREATEST: Final = 10**18
-"""Years and days from which a result is an overflow, which is an error."""
+"""Years and days from which a result is an overflow, an error of the expression (err:FODT0001, err:FODT0002). No
+literal may have as many."""
 _CYCLE: Final = 146_097
 """Days of 400 years."""
 _EPOCH: Final = date(1970, 1, 1).toordinal()
@@ -141,9 +145,11 @@ def _total(texts: Counter[str], mean: bool) -> str | None:
 
 
 def _read(text: str) -> Duration | Moment | Number | None:
-    """An operand; None if it is ill-formed, or too long."""
+    """An operand; None if it is ill-formed. Raises LimitError if it is too long."""
     if len(text) > _MOST:
-        return None
+        if text.partition("|")[2].strip(" \t\r\n" + _WRITTEN) or ("|" not in text and text.strip(_WRITTEN)):
+            return None
+        raise too_many_digits(_MOST, "characters")
     name, bar, rest = text.partition("|")
     if not bar:
         return _number(text)

@@ -11,21 +11,27 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
+from triplestore.expressions.limits import too_many_digits
 from triplestore.expressions.numerals import key, unkeyed
 
 _DIGITS: Final = 18
 _MOST: Final = 10_000
-"""Digits of a number from which it is not computed with: an error of the expression."""
+"""Digits of the operands of one computation; beyond, it fails."""
+_WRITTEN: Final = "+-.eEnp~0123456789"
+"""The characters of numbers and their keys."""
 
 
 def computed(operator: str, left: str, right: str) -> str | None:
-    """`left` operator `right`, or a function of `left` alone; None for an error, ValueError raised for no number.
+    """`left` operator `right`, or a function of `left` alone; None for an error. Raises ValueError for what is no
+    number, LimitError for one that is too long.
 
     operator: + - * /, "sum" (`left` is numbers with blanks between them), "ABS", "negate", "CEIL", "FLOOR", "ROUND",
     "trunc", or "double" (`left` is the text of a double, to be taken exactly).
     """
     if operator != "sum" and len(left) + len(right) > _MOST:
-        return None
+        if (left + right).strip(_WRITTEN):
+            raise ValueError("no number")
+        raise too_many_digits(_MOST, "digits")
     if operator == "double":
         return _of_double(float(left))
     if operator == "sum":
@@ -45,11 +51,11 @@ def computed(operator: str, left: str, right: str) -> str | None:
 
 
 def _sum(texts: Sequence[str]) -> str | None:
-    """The sum of numbers; None where there are none, or one is too long."""
+    """The sum of numbers; None where there are none. Raises LimitError where one is too long."""
     total, most = 0, 0
     for text, times in Counter(texts).items():
         if len(text) > _MOST:
-            return None
+            raise too_many_digits(_MOST, "digits")
         units, digits = read(text)
         if digits > most:
             total, most = total * 10 ** (digits - most), digits

@@ -28,3 +28,11 @@ def within(text: str, name: str, size: int = 0) -> str:
     if len(text) > most or (len(text) > most // 4 and len(text.encode()) > most):
         raise LimitError(BEYOND + too_long(name))
     return text
+
+
+def too_many_digits(most: int, unit: str) -> LimitError:
+    """The error for a number, time or duration that is too long to be computed with."""
+    return LimitError(
+        f"{BEYOND}a number, time or duration of more than {most:,} {unit} takes part in a computation: leave such "
+        "values out with FILTER(STRLEN(STR(..)) < ..)"
+    )
