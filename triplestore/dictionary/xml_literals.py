@@ -1,69 +1,85 @@
-"""Canonical XML of literals of rdf:XMLLiteral, in time that their length bounds."""
+"""Canonical XML of literals of rdf:XMLLiteral: Exclusive XML Canonicalization, with comments, of what is in them.
+
+The standard library's `C14NWriterTarget` takes the namespaces of an element for those of its later siblings, and looks
+at all elements around each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from xml.etree.ElementTree import C14NWriterTarget, ParseError, XMLParser
+from xml.parsers.expat import ExpatError, ParserCreate
 
-STEPS: Final = 30
-"""Looks at declared namespaces, or at elements that may declare some, for each character of a literal: elements that
-are hundreds deep have more, as each looks at all around it."""
+_APART: Final = "\x01"
+"""Between the parts of a name: no document has it."""
+_XML: Final = "http://www.w3.org/XML/1998/namespace"
+_IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
+_IN_VALUE: Final = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\t": "&#x9;", "\n": "&#xA;", "\r": "&#xD;"}
+)
 
 
 def canonical_xml(lexical: str) -> str | None:
-    """The content in canonical form; as it is where that takes more than `STEPS`. None for what is not well-formed."""
-    content = f"<r>{lexical}</r>"
-    target = _Canonical(STEPS * len(content))
+    """The content in canonical form. None for what is not well-formed."""
+    found = _Canonical()
+    parser = ParserCreate(namespace_separator=_APART)
+    parser.namespace_prefixes = parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = found.start, found.end
+    parser.CharacterDataHandler, parser.CommentHandler = found.text, found.comment
+    parser.ProcessingInstructionHandler = found.instruction
     try:
-        _parse(content, target)
-    except _TooManyStepsError:
-        try:
-            _parse(content, _WellFormed())
-        except (ParseError, ValueError):
-            return None
-        return lexical
-    except (ParseError, ValueError):
+        parser.Parse(f"<r>{lexical}</r>", True)
+    except (ExpatError, ValueError):
         return None
-    return "".join(target.parts)[3:-4]
+    return "".join(found.parts)[3:-4]
 
 
-def _parse(content: str, target: _Canonical | _WellFormed) -> None:
-    parser = XMLParser(target=target)
-    parser.feed(content)
-    parser.close()
+def _name(text: str) -> tuple[str, str, str]:
+    """Namespace, local name and prefix of a name as the parser tells it."""
+    parts = text.split(_APART)
+    return ("", text, "") if len(parts) == 1 else (parts[0], parts[1], parts[2] if len(parts) == 3 else "")
 
 
-class _TooManyStepsError(Exception):
-    """Canonical XML takes too long."""
+def _written(local: str, prefix: str) -> str:
+    return f"{prefix}:{local}" if prefix else local
 
 
-class _WellFormed:
-    """Takes whatever a parser finds."""
+class _Canonical:
+    """Takes what a parser finds."""
 
-    def close(self) -> None:
-        """Nothing has been kept."""
-
-
-class _Canonical(C14NWriterTarget):
-    """Canonical XML, comments included, in so many steps."""
-
-    def __init__(self, most: int) -> None:
+    def __init__(self) -> None:
         self.parts: list[str] = []
-        super().__init__(self.parts.append, with_comments=True)
-        self._left, self._around = most, 0
+        self._declared = {"": "", "xml": _XML}
+        """The namespaces that the text so far has declared, by their prefixes."""
+        self._before: list[dict[str, str | None]] = []
+        """Of each open element the prefixes that it declares, with what they were before it."""
 
-    def start_ns(self, prefix: str, uri: str) -> None:
-        self._around += 1
-        super().start_ns(prefix, uri)
-
-    def start(self, tag: str, attrs: Mapping[str, str]) -> None:
-        self._around += 1
-        self._left -= self._around * (1 + len(attrs))
-        if self._left < 0:
-            raise _TooManyStepsError
-        super().start(tag, attrs)
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        uri, local, prefix = _name(tag)
+        named = sorted((*_name(name), value) for name, value in attributes.items())
+        used = {prefix: uri} | {other: space for space, _, other, _ in named if other}
+        new = {name: space for name, space in used.items() if self._declared.get(name) != space}
+        self._before.append({name: self._declared.get(name) for name in new})
+        self._declared |= new
+        written = [(f"xmlns:{name}" if name else "xmlns", space) for name, space in sorted(new.items())]
+        written += [(_written(own, other), value) for _, own, other, value in named]
+        listed = "".join(f' {name}="{value.translate(_IN_VALUE)}"' for name, value in written)
+        self.parts.append(f"<{_written(local, prefix)}{listed}>")
 
     def end(self, tag: str) -> None:
-        self._around -= 1
-        super().end(tag)
+        _, local, prefix = _name(tag)
+        for name, before in self._before.pop().items():
+            if before is None:
+                del self._declared[name]
+            else:
+                self._declared[name] = before
+        self.parts.append(f"</{_written(local, prefix)}>")
+
+    def text(self, text: str) -> None:
+        self.parts.append(text.translate(_IN_TEXT))
+
+    def comment(self, text: str) -> None:
+        self.parts.append(f"<!--{text}-->")
+
+    def instruction(self, target: str, text: str) -> None:
+        self.parts.append(f"<?{target} {text}?>" if text else f"<?{target}?>")
