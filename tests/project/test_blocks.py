@@ -123,14 +123,18 @@ def commands_page() -> dict[str, Callable[[], None]]:
         shutil.move("people-kg", "kg")
 
     def damage() -> None:
-        version = len(list(Path("kg/_versions").glob("*.json")))
+        """A store of eight versions, of which the last is damaged, whatever the page has done before."""
+        shutil.move("kg", "kg-before")
+        made("kg")
         with Store.open("kg") as store:
-            for _ in range(8 - version):
-                store.sparql_update("INSERT DATA { <urn:a> <urn:b> <urn:c> }")
-        before = set(Path("kg/data").iterdir())
-        with Store.open("kg") as store:
+            while store.version < 7:  # each change adds a triple: one that changes nothing makes no version
+                store.sparql_update(f"INSERT DATA {{ <urn:a> <urn:b> {store.version} }}")
+            before = set(Path("kg/data").iterdir())
             store.sparql_update("INSERT DATA { <urn:new> <urn:p> <urn:o> }")
-        for file in set(Path("kg/data").iterdir()) - before:
+            assert store.version == 8
+        added = set(Path("kg/data").iterdir()) - before
+        assert added
+        for file in added:
             file.write_bytes(b"damaged")
 
     return {

@@ -22,7 +22,7 @@ from triplestore.cli.commands import cli
 from triplestore.compile import check
 from triplestore.model import errors
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += [ROOT / "rulesets/README.md", *sorted((ROOT / "datasets").glob("*/README.md"))]
 PAGE_NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
@@ -187,6 +187,18 @@ class TestPages:
             assert target.exists(), link
             assert not anchor or anchor in anchors(target), link
 
+    def test_paths_of_the_project_exist(self, name: str) -> None:
+        """Wherever a page names one, in a command as in a sentence; the changelog names what has moved since."""
+        if name == "CHANGELOG.md":
+            return
+        folders = "|".join(sorted(path.parent.name for path in ROOT.glob("[a-z]*/*.*") if path.is_file()))
+        text = (ROOT / name).read_text(encoding="utf-8")
+        named = re.findall(rf"(?<![\w./-])(?:{folders})/(?:[\w./*-]*\w\*?)?", text)
+        assert [path for path in named if not any(any(ROOT.glob(path + more)) for more in ("", ".py"))] == []
+        modules = re.findall(r"`((?:[\w-]+/)*[\w-]+\.py)\b", text)
+        modules = [module for module in modules if not (ROOT / module).exists()]  # the others are in some room
+        assert [module for module in modules if not any(ROOT.glob(f"[a-z]*/**/{module}"))] == []
+
     def test_lines_are_short(self, name: str) -> None:
         """But those of tables."""
         lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
@@ -198,8 +210,10 @@ class TestReadme:
 
     def test_make_targets(self) -> None:
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-        targets = re.findall(r"^make (\w+)", self.TEXT, re.MULTILINE)
-        assert targets == ["demo", "test"]
+        assert re.findall(r"^make (\w+)", self.TEXT, re.MULTILINE) == ["demo", "test"]
+        pages = self.TEXT + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        targets = set(re.findall(r"(?:^|`|; )make (test[\w-]*|demo|lint)", pages, re.MULTILINE))
+        assert len(targets) > 4
         assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
 
     def test_make_looks_for_java_where_it_is_looked_for(self) -> None:
