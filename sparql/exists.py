@@ -28,6 +28,7 @@ from triplake.sparql.algebra import (
 )
 from triplake.sparql.classes import expanded, joinable
 from triplake.sparql.context import Context
+from triplake.sparql.path_starts import alone, kept_for
 from triplake.sparql.paths import has_zero_length
 from triplake.sparql.relation import Column, Relation
 from triplestore.model.expression import Call, Exists, Expression, Variable, walk
@@ -39,12 +40,13 @@ def semi_join(compiler: Context, relation: Relation, test: Exists) -> Relation:
     if not _reads_outside(pattern, frozenset(relation.columns)):
         shared = frozenset(relation.columns) & frozenset(in_scope(pattern))
         outer, compiler.outer = compiler.outer, None
-        a, b = joinable(compiler.steps, relation, compiler.node(pattern, shared))
+        relation, more = kept_for(compiler, relation, pattern)
+        with alone(compiler, more):
+            a, b = joinable(compiler.steps, relation, compiler.node(pattern, shared))
         compiler.outer = outer
         conditions = [compiler.steps.compatible(a, b, name) for name in a.columns if name in b.columns]
         return joins.semi_join(compiler, a, b, conditions, test.negated)
-    relation = expanded(compiler.steps, relation, mentioned(pattern))
-    keys, found = _substituted(compiler, relation, pattern)
+    relation, keys, found = _substituted(compiler, relation, pattern)
     relation = _matched(compiler, keys, relation, found)
     return joins.semi_join(compiler, relation, found, _agree(compiler, keys, relation), test.negated)
 
@@ -58,8 +60,7 @@ def with_flags(
         if test in flags:
             continue
         steps = compiler.steps
-        relation = expanded(steps, relation, mentioned(pattern_of(test)))
-        keys, found = _substituted(compiler, relation, pattern_of(test))
+        relation, keys, found = _substituted(compiler, relation, pattern_of(test))
         relation = _matched(compiler, keys, relation, found)
         hidden = f".exists{len(steps.done)}"
         held = ", ".join(["TRUE AS held", *(steps.column(key) for key in keys.values())])
@@ -107,10 +108,12 @@ def _tests(expression: Expression) -> list[Exists]:
             return []
 
 
-def _substituted(compiler: Context, relation: Relation, pattern: Node) -> tuple[dict[str, str], Relation]:
-    """(variable of the outer solutions -> the variable of the result that holds its value; the pattern's solutions)."""
+def _substituted(compiler: Context, relation: Relation, pattern: Node) -> tuple[Relation, dict[str, str], Relation]:
+    """The relation, as it is read from now on; variable of the outer solutions -> the variable of the result that holds
+    its value; the pattern's solutions."""
     steps = compiler.steps
     read = mentioned(pattern)
+    relation, more = kept_for(compiler, expanded(steps, relation, read), pattern)
     names = [name for name in relation.columns if name in read or name == compiler.graph]
     columns: dict[str, Column] = {}
     selected, keys = [], {}
@@ -124,9 +127,10 @@ def _substituted(compiler: Context, relation: Relation, pattern: Node) -> tuple[
     listed = ", ".join(selected) or "1 AS unit"
     outer = Relation(steps.add("outer", f"SELECT DISTINCT {listed} FROM {relation.name}"), columns)
     before, compiler.outer = compiler.outer, outer
-    found = compiler.node(pattern, frozenset(columns))
+    with alone(compiler, more):
+        found = compiler.node(pattern, frozenset(columns))
     compiler.outer = before
-    return keys, found
+    return relation, keys, found
 
 
 def _matched(compiler: Context, keys: dict[str, str], relation: Relation, found: Relation) -> Relation:

@@ -126,7 +126,7 @@ def minus(compiler: Context, left: Node, right: Node, needed: Needed) -> Relatio
     shared = frozenset(in_scope(left)) & frozenset(in_scope(right))
     if all(name in outer and not outer[name].nullable for name in shared):
         return compiler.node(left, needed)
-    a, b = joinable(steps, compiler.node(left, needed | shared), compiler.node(right, shared))
+    a, b = joinable(steps, *compiler.beside(compiler.node(left, needed | shared), right, shared))
     common = [name for name in a.columns if name in b.columns]
     conditions = [steps.compatible(a, b, name) for name in common]
     free = [

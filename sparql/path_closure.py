@@ -2,20 +2,22 @@
 
 A path relates the terms of the expanded graph. It is kept as two parts: pairs of representatives, each standing for all
 pairs of members of the two classes (a triple of the expanded graph is one of any members), and whether it also relates
-every term to itself, and to itself only (the path of length zero). Sequences, alternatives and repetitions of such
-relations are of this form again. A repetition is evaluated by a semi-naive loop of statements, from the constant end if
-there is one, while the query is compiled; its pairs are a working table then.
+every term to itself, and to itself only (the path of length zero).
+
+The pairs are found by a semi-naive loop of statements while the query is compiled, and are a working table then. The
+loop runs the path's automaton (`sparql.automaton`) from the terms where it may start: from a constant end, from the
+`Seeds` that something joined with the path gives for one of its ends, and only without either from every term.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from triplake.sparql.algebra import PathPattern
+from triplake.sparql.automaton import Automaton, Edge, State, automaton
 from triplake.sparql.constants import Constants
-from triplake.sparql.paths import Alternative, Inverse, Negated, Path, Repeat, Sequence
+from triplake.sparql.paths import Negated
 from triplake.sparql.patterns import GRAPH, Matching, source, triples_of_rdf
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
@@ -24,17 +26,31 @@ from triplestore.engine.sql import Select
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import FIRST_BLANK
 
-_LONG: Final = 2_000
-"""Characters of SQL from which pairs that are read twice become a table."""
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """The terms from which the path starts at one end: the table of their ids (x, as pairs have them; before it the
+    graph g, if `graphs`), distinct, and how many there are."""
+
+    table: str
+    rows: int
+    graphs: bool = False
+
+    def holding(self, column: str, alias: str) -> str:
+        """The condition that a column of what is read as `alias` is among them."""
+        if not self.graphs:
+            return f"{alias}.{column} IN (SELECT x FROM {self.table})"
+        return f"EXISTS (SELECT 1 FROM {self.table} k WHERE k.x = {alias}.{column} AND k.g = {alias}.g)"
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
     """A path: SQL of its pairs (a, b) of representatives, before them the graph g where it is matched with quads, and
-    whether each term is related to itself besides."""
+    whether each term is related to itself besides. within: the only terms that matter, if they are known."""
 
     sql: str
     zero: bool
+    within: Seeds | None = None
 
 
 @dataclass(slots=True)
@@ -46,14 +62,22 @@ class PathTables:
     constants: Constants
     scratch: Scratch
 
-    def solutions(self, node: PathPattern, columns: Mapping[str, str], ids: Mapping[str, int]) -> str:
+    def solutions(
+        self,
+        node: PathPattern,
+        columns: Mapping[str, str],
+        ids: Mapping[str, int],
+        seeds: tuple[str, Seeds] | None = None,
+    ) -> str:
         """The SELECT of the pattern's solutions, a set: the (expanded) ids of its variables, by their columns, and the
-        graph's by that of `GRAPH`, where it is matched with quads."""
+        graph's by that of `GRAPH`, where it is matched with quads.
+
+        seeds: a variable of the pattern, and the only terms that it may be."""
         s, o = node.subject, node.object
         graph = f"g AS {columns[GRAPH]}" if self.matching.graphs else ""
         start = self._end(s.token) if isinstance(s, Constant) else None
         end = self._end(o.token) if isinstance(o, Constant) else None
-        pairs = self._reading(s, o)._repeat(node.path, start, end)
+        pairs = self._reading(s, o)._pairs(node, start, end, seeds)
         match s, o:
             case Constant(), Constant():
                 if pairs.zero and ids[s.token] == ids[o.token]:
@@ -75,6 +99,18 @@ class PathTables:
             case _:
                 raise AssertionError(node)
         return f"SELECT DISTINCT {', '.join(filter(None, (graph, listed)))} FROM ({found}) u"
+
+    def cost(self, node: PathPattern) -> float:
+        """How many pairs the path may have at most, by estimate, if it starts anywhere."""
+        if self.matching.base != "fact":  # of graphs nothing is counted
+            return float("inf")
+        found = automaton(node.path)
+        known = self.matching.statistics
+        steps = 0.0
+        for edge, _ in (edge for state in found.states for edge in state.edges):
+            number = self.constants.representative(edge.token) if isinstance(edge, Constant) else None
+            steps += known.of(number).facts
+        return steps * steps + found.empty * known.whole.facts
 
     @property
     def _g(self) -> str:
@@ -113,19 +149,20 @@ class PathTables:
         """The pairs of terms (a, b). loops: the terms (a) that the path leads back to."""
         if loops:
             found = f"SELECT {self._g}{self._member('m', 'a')} AS a FROM ({pairs.sql}) r {self._members('m', 'r.a')}"
-            return f"{found} WHERE r.a = r.b" + f" UNION ALL {self._nodes('a')}" * pairs.zero
+            return f"{found} WHERE r.a = r.b" + f" UNION ALL {self._nodes('a', pairs.within)}" * pairs.zero
         found = (
             f"SELECT {self._g}{self._member('m', 'a')} AS a, {self._member('k', 'b')} AS b FROM ({pairs.sql}) r "
             f"{self._members('m', 'r.a')} {self._members('k', 'r.b')}"
         )
         if pairs.zero:
-            found += f" UNION ALL SELECT {self._g}x AS a, x AS b FROM ({self._nodes()}) z"
+            found += f" UNION ALL SELECT {self._g}x AS a, x AS b FROM ({self._nodes('x', pairs.within)}) z"
         return found
 
-    def _nodes(self, name: str = "x") -> str:
-        """Every subject and object of the expanded graph, as a column of a name."""
+    def _nodes(self, name: str, within: Seeds | None) -> str:
+        """Every subject and object of the expanded graph (among `within`), as a column of a name."""
         facts = triples_of_rdf(source(None, self.matching), self.matching)
-        ends = f"SELECT {self._g}s AS x FROM ({facts}) f UNION SELECT {self._g}o AS x FROM ({facts}) f"
+        among = {end: "TRUE" if within is None else within.holding(end, "f") for end in "so"}
+        ends = " UNION ".join(f"SELECT {self._g}{end} AS x FROM ({facts}) f WHERE {among[end]}" for end in "so")
         return f"SELECT {self._g}{self._member('m', 'x')} AS {name} FROM ({ends}) r {self._members('m', 'r.x')}"
 
     def _members(self, alias: str, representative: str) -> str:
@@ -138,42 +175,74 @@ class PathTables:
 
     # -- paths ------------------------------------------------------------------------------------------------------
 
-    def _pairs(self, path: Path) -> _Pairs:
-        match path:
-            case Constant(token):
-                number = self.constants.representative(token)
-                facts = triples_of_rdf(source(number, self.matching), self.matching, f"p = {number}")
-                return _Pairs(f"SELECT {self._g}s AS a, o AS b FROM ({facts}) f", False)
-            case Inverse(inner):
-                found = self._pairs(inner)
-                return _Pairs(f"SELECT {self._g}b AS a, a AS b FROM ({found.sql}) i", found.zero)
-            case Alternative(one, other):
-                x, y = self._pairs(one), self._pairs(other)
-                return _Pairs(f"{x.sql} UNION ALL {y.sql}", x.zero or y.zero)
-            case Sequence(first, second):
-                x, y = self._pairs(first), self._pairs(second)
-                x, y = self._named(x) if y.zero else x, self._named(y) if x.zero else y
-                both = f"({x.sql}) l JOIN ({y.sql}) r ON r.a = l.b{self._same_graph('r', 'l')}"
-                sql = f"SELECT {'l.g, ' if self._g else ''}l.a AS a, r.b AS b FROM {both}"
-                sql += f" UNION ALL {y.sql}" * x.zero + f" UNION ALL {x.sql}" * y.zero
-                return _Pairs(sql, x.zero and y.zero)
-            case Negated(forward, backward):
-                sides = []
-                if forward is not None:
-                    sides.append(f"SELECT {self._g}s AS a, o AS b FROM ({self._others(forward)}) f")
-                if backward is not None:
-                    sides.append(f"SELECT {self._g}o AS a, s AS b FROM ({self._others(backward)}) f")
-                return _Pairs(" UNION ALL ".join(sides), False)
-            case Repeat():
-                return self._repeat(path)
-        raise AssertionError(path)
+    def _pairs(self, node: PathPattern, start: int | None, end: int | None, seeds: tuple[str, Seeds] | None) -> _Pairs:
+        """The pairs of a path; where an end is known, only those with it."""
+        within = seeds[1] if seeds is not None else None
+        backwards = start is None and (end is not None or (seeds is not None and node.subject != Variable(seeds[0])))
+        constant = end if backwards else start
+        found = automaton(node.path, backwards)
+        here = "TRUE"
+        if constant is not None:
+            here, within = f"e.a = {constant}", None
+        elif within is not None:
+            here = within.holding("a", "e")
+        ends = "b AS a, a AS b" if backwards else "a, b"
+        if not found.repeats:
+            steps = " UNION ALL ".join(self._edges(state) for state in found.states)
+            return _Pairs(f"SELECT {self._g}{ends} FROM ({steps}) e WHERE {here}", found.empty, within)
+        name = self.scratch.table("path")
+        with self.engine.scratch() as scratch:
+            self._run(scratch, name, found, here)
+        last = [number for number, state in enumerate(found.states) if state.last]
+        only = "" if len(last) == len(found.states) else f" WHERE q IN ({', '.join(map(str, last))})"
+        return _Pairs(f"SELECT {self._g}{ends} FROM {name}{only}", found.empty, within)
 
-    def _named(self, pairs: _Pairs) -> _Pairs:
-        """Pairs that a statement reads twice: as a table where their SQL is long, lest it doubles with each level."""
-        if len(pairs.sql) <= _LONG:
-            return pairs
-        name = self.scratch.create("path", f"SELECT DISTINCT {self._g}a, b FROM ({pairs.sql}) k")
-        return replace(pairs, sql=f"SELECT {self._g}a, b FROM {name}")
+    def _run(self, scratch: Scratch, name: str, path: Automaton, here: str) -> None:
+        """Make table `name`: (a, q, b), an automaton that starts at a term is in state q at another, by a step or more.
+        There is no column q for a single state. here: the condition on a step `e` that it starts where it may."""
+        engine, delta, fresh = self.engine, scratch.table("path_delta"), scratch.table("path_new")
+        several = len(path.states) > 1
+        columns = "g" * bool(self._g) + "a" + "q" * several + "b"
+        edges = [
+            scratch.create("path_edge", f"SELECT DISTINCT {self._g}a, b FROM ({self._edges(state)}) e")
+            for state in path.states
+        ]
+        into = [f"CAST({number} AS BIGINT) AS q, " if several else "" for number in range(len(path.states))]
+        firsts = [
+            f"SELECT {self._g}a, {into[number]}b FROM {edges[number]} e WHERE {here}"
+            for number, state in enumerate(path.states)
+            if state.first
+        ]
+        rows = engine.create(name, " UNION ALL ".join(firsts))
+        engine.create(delta, Select(name, columns))
+        g = "d.g, " if self._g else ""
+        every = frozenset(range(len(path.states)))
+        while rows:
+            steps = [
+                f"SELECT {g}d.a, {into[number]}e.b FROM {delta} d JOIN {edges[number]} e "
+                f"ON e.a = d.b{self._same_graph('e', 'd')}"
+                + ("" if state.after == every else f" WHERE d.q IN ({', '.join(map(str, sorted(state.after)))})")
+                for number, state in enumerate(path.states)
+                if state.after
+            ]
+            step = f"SELECT DISTINCT {', '.join(columns)} FROM ({' UNION ALL '.join(steps)}) n"
+            rows = engine.create(fresh, minus(f"({step})", name, columns))
+            if rows:
+                engine.append(name, [Select(fresh, columns)])
+                delta, fresh = fresh, delta
+
+    def _edges(self, state: State) -> str:
+        """The steps (a, b) into a state, as SQL."""
+        return " UNION ALL ".join(map(self._edge, state.edges))
+
+    def _edge(self, edge: Edge) -> str:
+        path, backwards = edge
+        ends = "o AS a, s AS b" if backwards else "s AS a, o AS b"
+        if isinstance(path, Negated):
+            return f"SELECT {self._g}{ends} FROM ({self._others(path.forward or ())}) f"
+        number = self.constants.representative(path.token)
+        facts = triples_of_rdf(source(number, self.matching), self.matching, f"p = {number}")
+        return f"SELECT {self._g}{ends} FROM ({facts}) f"
 
     def _others(self, excluded: tuple[Constant, ...]) -> str:
         """The triples over representatives that stand for one, at least, of another predicate."""
@@ -188,31 +257,3 @@ class PathTables:
                 f" OR f.p IN (SELECT representative FROM same_as WHERE term < {FIRST_BLANK} AND term NOT IN ({ids}))"
             )
         return f"SELECT {self._g}s, p, o FROM ({facts}) f WHERE {test}"
-
-    def _repeat(self, path: Repeat, start: int | None = None, end: int | None = None) -> _Pairs:
-        """A repetition; where an end is known, only the pairs with it."""
-        inner = self._pairs(path.path)
-        zero = path.zero or inner.zero
-        if not path.many:
-            return _Pairs(inner.sql, zero)
-        name = self.scratch.table("path")
-        with self.engine.scratch() as scratch:
-            self._close(scratch, name, inner.sql, start, end)
-        return _Pairs(f"SELECT {self._g}a, b FROM {name}", zero)
-
-    def _close(self, scratch: Scratch, name: str, inner: str, start: int | None, end: int | None) -> None:
-        """Make table `name`: the pairs that lead from one to the other by one step of `inner` or more."""
-        engine, delta, fresh = self.engine, scratch.table("path_delta"), scratch.table("path_new")
-        columns, g = ("gab", "d.g, ") if self._g else ("ab", "")
-        edges = scratch.create("path_edge", f"SELECT DISTINCT {self._g}a, b FROM ({inner}) e")
-        backwards = start is None and end is not None
-        seed = f"a = {start}" if start is not None else f"b = {end}" if backwards else "TRUE"
-        rows = engine.create(name, f"SELECT {self._g}a, b FROM {edges} WHERE {seed}")
-        engine.create(delta, Select(name, columns))
-        ends, met = ("e.a, d.b", "e.b = d.a") if backwards else ("d.a, e.b", "e.a = d.b")
-        while rows:
-            step = f"SELECT DISTINCT {g}{ends} FROM {delta} d JOIN {edges} e ON {met}{self._same_graph('e', 'd')}"
-            rows = engine.create(fresh, minus(f"({step})", name, columns))
-            if rows:
-                engine.append(name, [Select(fresh, columns)])
-                delta, fresh = fresh, delta

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, Project, Query, Values
+from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, PathPattern, Project, Query, Values
 from triplake.sparql.asked import Asked
 from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
@@ -214,6 +214,8 @@ class Run:
         compilers: list[Compiler] = []
 
         def spelled(dialect: Dialect) -> str:
+            if any(isinstance(part, PathPattern) for part in walk(parsed)):
+                dialect = self.graph.engine.dialect  # which the engine runs what it is made of in, while it is compiled
             compilers.append(self.compiler(parsed, dialect))
             return text(compilers[-1])
 

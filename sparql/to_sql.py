@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from triplake.sparql import exists, graph_patterns, inline, joins
+from triplake.sparql import exists, graph_patterns, inline, joins, path_starts
 from triplake.sparql.algebra import (
     Bgp,
     Distinct,
@@ -41,7 +41,7 @@ from triplake.sparql.algebra import (
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
 from triplake.sparql.conditions import chosen_of, conjuncts, exists_of
 from triplake.sparql.construct import PLACES, constructed
-from triplake.sparql.context import Needed
+from triplake.sparql.context import Givens, Needed
 from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import GRAPH, iris_of, match, subjects_of
@@ -79,6 +79,7 @@ class Compiler:
     outer: Relation | None = None
     orders: dict[str, list[Planned]] = field(default_factory=dict)
     rows: float = 1.0
+    givens: Givens = ()
 
     def __post_init__(self) -> None:
         self.reading = self.graphs.default()
@@ -134,9 +135,9 @@ class Compiler:
             case GraphPattern():
                 return self._leaf(graph_patterns.in_graph(self, node, needed), needed)
             case PathPattern():
-                found = self._leaf(self._path(node, needed), needed)
+                matched = self._leaf(self._path(node, needed), needed)
                 zero = exists.zero_lengths(self, node)
-                return found if zero is None else joins.union(self, found, zero)
+                return matched if zero is None else joins.union(self, matched, zero)
             case Values(variables, rows):
                 return self._leaf(inline.values(self, variables, rows), needed)
             case Kept():
@@ -144,11 +145,14 @@ class Compiler:
             case Service():
                 raise AssertionError(node)  # it was replaced before (`triplake.sparql.federation`)
             case Join(left, right):
+                found = path_starts.join(self, node, needed)
+                if found is not None:
+                    return found
                 shared = needed | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
                 return joins.join(self, self.node(left, shared), self.node(right, shared), needed)
             case LeftJoin(left, right, condition):
                 wanted = needed | mentioned(condition) | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
-                a, b = self.node(left, wanted), self.node(right, wanted)
+                a, b = self.beside(self.node(left, wanted), right, wanted)
                 return joins.left_join(self, a, b, condition, needed)
             case Union(left, right):
                 return joins.union(self, self.node(left, needed), self.node(right, needed))
@@ -156,20 +160,25 @@ class Compiler:
                 return joins.minus(self, left, right, needed)
             case Filter(pattern, condition):
                 read = mentioned(condition) & frozenset(in_scope(pattern))
-                return self.filtered(self.node(pattern, needed | read), condition)
+                with path_starts.passing(self, more=path_starts.chosen(self, pattern, condition)):
+                    inner = self.node(pattern, needed | read)
+                return self.filtered(inner, condition)
             case Extend():
                 return self._extend(node, needed)
             case Project(pattern, variables):
                 kept = variables if self.graph is None else (*variables, self.graph)
-                return only(self.steps, self.node(pattern, needed & frozenset(variables)), kept)
+                with path_starts.passing(self, variables):
+                    return only(self.steps, self.node(pattern, needed & frozenset(variables)), kept)
             case Distinct(pattern):
                 return self._distinct(self.node(pattern, frozenset(in_scope(pattern))))
             case OrderBy(pattern, keys):
                 return self._order(pattern, keys, needed)
             case Slice(pattern, start, length):
-                return self._slice(self.node(pattern, needed), start, length)
+                with path_starts.alone(self):
+                    return self._slice(self.node(pattern, needed), start, length)
             case Group():
-                return graph_patterns.grouped(self, node)
+                with path_starts.passing(self, node.keys):
+                    return graph_patterns.grouped(self, node)
 
     def _leaf(self, relation: Relation, needed: Needed) -> Relation:
         """A leaf of a pattern: in a GRAPH with the graph that it is matched in (any, if the leaf reads none), in an
@@ -179,6 +188,11 @@ class Compiler:
         if self.outer is None:
             return relation
         return joins.join(self, self.outer, relation, needed | relation.columns.keys())
+
+    def beside(self, left: Relation, right: Node, needed: Needed) -> tuple[Relation, Relation]:
+        """The left side of an OPTIONAL or MINUS, and the solutions of its right side: at least those that are
+        compatible with one of the left side."""
+        return path_starts.right_of(self, left, right, needed)
 
     def _subselect(self, node: Node) -> Relation:
         """A sub-SELECT inside EXISTS: evaluated by itself, then joined; what it does not project is not substituted."""
@@ -224,7 +238,9 @@ class Compiler:
         ids = {t: constants.representative(t) for t in self.ids} if chosen else self.ids
         own = {} if self.graph is None else {GRAPH: self.steps.column(self.graph)}
         self.rows *= how.statistics.whole.facts + 1
-        step = self.steps.add("path", self.reading.paths.solutions(node, columns | own, ids))
+        step = self.steps.add(
+            "path", self.reading.paths.solutions(node, columns | own, ids, path_starts.seeds_for(self, node))
+        )
         found = {name: Column(members=chosen) for name in columns if name in needed}
         return Relation(step, found if self.graph is None else found | {self.graph: Column()})
 

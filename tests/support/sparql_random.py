@@ -272,6 +272,84 @@ class PathWriter(Writer):
         return found
 
 
+def random_bound_path_query(rng: Random) -> str:
+    """A query with a repeated path of which something else binds an end, in any of the ways there are."""
+    return BoundPathWriter(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+class BoundPathWriter(PathWriter):
+    """Writes paths between variables, next to what binds them: triples, VALUES, BIND, FILTER, sub-SELECTs, other paths;
+    on either side, in groups, UNION, OPTIONAL, MINUS and EXISTS, as parts of sequences and of other repetitions."""
+
+    def step(self, depth: int) -> str:
+        if depth and self.one_in(4):
+            return f"({self.step(depth - 1)}/({self.step(0)}){self.rng.choice('*+?')})"
+        return super().step(depth)
+
+    def path(self) -> str:
+        s, o = (f"?{self.name()}" for _ in range(2))
+        repeated = f"({self.step(2)}){self.rng.choice('*++?')}"
+        step = self.rng.choice([*PREDICATES, f"^{PREDICATES[0]}"])
+        around = self.rng.choice(("{}", "{}", "{}", f"{step}/{{}}", f"{{}}/{step}", "^({})"))
+        if "!" in repeated and around[0] == "^":  # which RDFLib cannot turn round
+            around = "{}"
+        return f"{s} {around.format(repeated)} {o} ."
+
+    def binder(self, depth: int) -> str:
+        """What binds an end of a path, maybe."""
+        name, iri = self.name(), self.rng.choice(self.vocabulary.iris)
+        self.fresh += 1
+        match self.rng.randrange(9):
+            case 0:
+                return f"VALUES ?{name} {{ {iri} {self.constant()} }}"
+            case 1:
+                return f"VALUES (?x ?y) {{ {self.row()} {self.row()} }}"
+            case 2:
+                return f"{{ BIND({iri} AS ?{name}) }}"
+            case 3:
+                return f"{{ BIND(IRI(CONCAT(STR({iri}), '')) AS ?{name}) }}"
+            case 4:
+                return f"{{ ?b{self.fresh} {self.rng.choice(PREDICATES)} ?c . BIND(?b{self.fresh} AS ?{name}) }}"
+            case 5:
+                return f"FILTER(?{name} = {iri})"
+            case 6:
+                return f"FILTER(?{name} IN ({iri}, {self.rng.choice(self.vocabulary.iris)}))"
+            case 7 if depth:
+                return f"{{ SELECT DISTINCT ?{name} {{ {self.bgp()} }} }}"
+        return self.triple()
+
+    def bound(self, depth: int) -> str:
+        """A path and what binds its ends, in some order."""
+        parts = [self.path(), *(self.binder(depth) for _ in range(self.rng.randint(1, 2)))]
+        if self.one_in(4):
+            parts.append(self.path())
+        self.rng.shuffle(parts)
+        return " ".join(parts)
+
+    def group(self, depth: int) -> str:
+        inner = self.path() if depth == 0 or self.one_in(2) else self.bound(depth - 1)
+        more = self.rng.choice(["", "", f"{self.path()}", f"FILTER({self.test(1)})"])
+        match self.rng.randrange(10):
+            case 0:
+                return f"{self.binder(depth)} OPTIONAL {{ {inner} {more} }}"
+            case 1:
+                return f"{self.triple()} {self.binder(depth)} MINUS {{ {inner} {more} }}"
+            case 2:
+                exists = f"FILTER {self.rng.choice(['', 'NOT '])}EXISTS {{ {self.path()} {self.triple()} {more} }}"
+                return f"{self.triple()} {self.binder(depth)} {exists}"
+            case 3:
+                return f"{self.binder(depth)} {{ {inner} {more} }} UNION {{ {self.bound(0)} }}"
+            case 4:
+                names = " ".join(f"?{name}" for name in self.rng.sample(NAMES, 2))
+                return f"{{ SELECT DISTINCT {names} {{ {inner} {more} }} }} {self.binder(depth)}"
+            case 5:
+                key = self.name()
+                return f"{self.binder(depth)} {{ SELECT ?{key} (COUNT(*) AS ?c) {{ {inner} }} GROUP BY ?{key} }}"
+            case 6:
+                return f"{self.binder(depth)} {{ {inner} OPTIONAL {{ {self.path()} }} }}"
+        return self.bound(depth)
+
+
 def random_grouped_query(rng: Random) -> str:
     """A query about aggregates: grouped by terms and expressions, HAVING, in sub-SELECTs, over OPTIONAL and VALUES, and
     of properties that equal each other."""
