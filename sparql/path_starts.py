@@ -153,27 +153,30 @@ def seeds_for(compiler: Context, node: PathPattern) -> tuple[str, Seeds] | None:
     return min(found, key=lambda pair: pair[1].rows, default=None)
 
 
-def asks(compiler: Context, node: Node, names: frozenset[str]) -> bool:
-    """Whether a path in a pattern would start from the terms of one of these variables, if they were given."""
+def asks(compiler: Context, node: Node, names: frozenset[str], quads: bool = False) -> bool:
+    """Whether a path in a pattern would start from the terms of one of these variables, if they were given. quads: the
+    pattern is inside of a GRAPH that is yet to be compiled."""
     match node:
         case PathPattern():
-            return bool(names & _open_ends(compiler, node))
-        case GraphPattern(_, pattern) | Filter(pattern) | Extend(pattern) | Distinct(pattern) | OrderBy(pattern):
-            return asks(compiler, pattern, names)
+            return bool(names & _open_ends(compiler, node, quads))
+        case GraphPattern(_, pattern):
+            return asks(compiler, pattern, names, True)
+        case Filter(pattern) | Extend(pattern) | Distinct(pattern) | OrderBy(pattern):
+            return asks(compiler, pattern, names, quads)
         case Join(left, right) | Union(left, right):
-            return asks(compiler, left, names) or asks(compiler, right, names)
+            return asks(compiler, left, names, quads) or asks(compiler, right, names, quads)
         case LeftJoin(left) | Minus(left):
-            return asks(compiler, left, names)
+            return asks(compiler, left, names, quads)
         case Project(pattern, kept) | Group(pattern, kept):
-            return asks(compiler, pattern, names.intersection(kept))
+            return asks(compiler, pattern, names.intersection(kept), quads)
     return False
 
 
-def _open_ends(compiler: Context, node: PathPattern) -> frozenset[str]:
+def _open_ends(compiler: Context, node: PathPattern, quads: bool = False) -> frozenset[str]:
     """The variables at the ends of a path that is better started from their terms: none where an end is a constant, or
     all its pairs are few."""
     ends = [end.name for end in (node.subject, node.object) if isinstance(end, Variable)]
-    few = len(ends) < 2 or compiler.reading.paths.cost(node) <= FEW_PAIRS
+    few = len(ends) < 2 or (not quads and compiler.reading.paths.cost(node) <= FEW_PAIRS)
     return frozenset() if few else frozenset(ends)
 
 
