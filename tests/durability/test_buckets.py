@@ -213,14 +213,14 @@ class TestStore:
             assert content(KG, at=3) < content(KG)
         whole(KG)
 
-    def test_an_update_lists_the_versions_twice(self, lake: dict[str, Objects]) -> None:
-        """Before it and as it is published."""
+    def test_an_update_lists_the_versions_four_times(self, lake: dict[str, Objects]) -> None:
+        """Before and after it queues, as it begins, and as it is published."""
         made(KG, 0)
         with Store.open(KG) as store:
             changed(store, 1)
             lake[KG].reset()
             changed(store, 2)
-        assert lake[KG].asked.count(("list", "_versions")) == 2
+        assert lake[KG].asked.count(("list", "_versions")) == 4
 
     def test_one_of_two_makers(self, lake: dict[str, Objects]) -> None:
         with Store.create(KG, ["none"], hold=True), pytest.raises(ConflictError, match="another process is making"):

@@ -51,7 +51,12 @@ def _process(target: Callable[..., None], args: tuple[object, ...]) -> ForkServe
 
 def start(*arguments: str | Path) -> ForkServerProcess:
     """Begin `triplake ARGUMENTS` in a process of its own, which has imported all already: for races."""
-    process = _process(_run, (0, [str(a) for a in arguments]))
+    return started(_run, 0, [str(a) for a in arguments])
+
+
+def started(target: Callable[..., None], *args: object) -> ForkServerProcess:
+    """Run a function of a module in a process of its own, which has imported all already."""
+    process = _process(target, args)
     process.start()
     return process
 

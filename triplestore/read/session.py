@@ -104,6 +104,19 @@ class Session:
             self.versions.place.keep_here(self.manifest.paths)
             self.reading.at(self.manifest.version)
 
+    def writable(self) -> None:
+        """Raise UsageError where an older version is open."""
+        if self.pinned:
+            version = self.manifest.version
+            raise UsageError(f"version {version} was opened to read (--at); open the newest version to change it")
+
+    def turn(self) -> None:
+        """Wait until it is this writer's turn, which ends with the transaction that comes next, or with the call that
+        is being repeated. For what has to read the newest version before its transaction begins."""
+        self.writable()
+        self.versions.take_turn(self.manifest.version, self.notify)
+        self.newest()
+
     def readable(self) -> None:
         """Raise UsageError where the closure is not up to date."""
         if not self.manifest.materialised:

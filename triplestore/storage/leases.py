@@ -42,11 +42,16 @@ class Holder(Process):
     mark: str = ""
 
 
+_LEFT: Final = set[str]()
+"""The marks of the leases that this process no longer needs, but could not remove."""
+
+
 class Lease:
     """A lease that this process holds, until `end`."""
 
     def __init__(self, place: Place, name: str, text: str) -> None:
         self._place, self._name, self._text = place, name, text
+        self.mark = json.loads(text)["mark"]
         self._over = threading.Event()
         self._renewing = threading.Lock()  # what is renewed must not be there again after its end
         threading.Thread(target=self._renew, name=f"lease {name}", daemon=True).start()
@@ -66,14 +71,18 @@ class Lease:
     def end(self) -> None:
         """Give it up."""
         self._over.set()
-        with suppress(OSError, TriplakeError), self._renewing:
-            self._place.remove(self._name)
+        try:
+            with self._renewing:
+                self._place.remove(self._name)
+        except (OSError, TriplakeError):
+            _LEFT.add(self.mark)
 
 
 def take(place: Place, name: str, version: int = 0) -> Lease | None:
     """The lease of this name, if no living process has it; None if one has. Raises FileNotFoundError without its
     folder."""
-    text = written(holder_now(version))
+    held = holder_now(version)
+    text = written(held)
     for _ in range(3):
         try:
             place.claim(name, text)
@@ -86,6 +95,7 @@ def take(place: Place, name: str, version: int = 0) -> Lease | None:
                     return None
                 place.bury(name, found)
         except TriplakeError:  # it may have been made nevertheless
+            _LEFT.add(held.mark)
             with suppress(OSError, TriplakeError):
                 place.bury(name, text)
             raise
@@ -152,8 +162,16 @@ def written(held: Holder) -> str:
 def holder(place: Place, name: str) -> Holder | None:
     """Who holds a lease; None where it is gone, or cannot be read."""
     try:
-        return Holder(**json.loads(place.read(name)))
-    except (OSError, ValueError, TypeError):
+        return parsed(place.read(name))
+    except OSError:
+        return None
+
+
+def parsed(text: str) -> Holder | None:
+    """The holder that a lease names; None where the text is not that of a lease."""
+    try:
+        return Holder(**json.loads(text))
+    except (ValueError, TypeError):
         return None
 
 
@@ -164,8 +182,13 @@ def living(place: Place, name: str, now: float) -> bool:
         return False
     found = holder(place, name)
     if found is not None and found.here:
-        return found.running()
+        return not over(found)
     return now - entry.modified < SILENCE
+
+
+def over(held: Holder) -> bool:
+    """Whether the holder of a lease is known to have ended, or to hold it no longer. Of another machine it is not."""
+    return held.here and (held.mark in _LEFT or not held.running())
 
 
 def writing(place: Place) -> bool:

@@ -49,6 +49,7 @@ from triplestore.storage.manifest import (
 )
 from triplestore.storage.place import DATA, MARK, VERSIONS
 from triplestore.storage.places import place_of
+from triplestore.storage.queueing import Ticket
 from triplestore.storage.retention import DEFAULT, KEEP_ALL, Retention
 
 T = TypeVar("T")
@@ -64,6 +65,8 @@ class Versions:
         self._first: Manifest | None = None  # version 1, where it is held back
         self._stems: list[str] = []  # of the names of the files that this object has had made, and not published
         self._working = 0  # how many of them there were when the writer at work began
+        self._ticket: Ticket | None = None  # of the writer at work, or of one that is about to try again
+        self._attempts = 0  # calls that try again after a conflict, one within the other
 
     @property
     def path(self) -> Path | str:
@@ -136,11 +139,18 @@ class Versions:
         return False
 
     @contextmanager
-    def working(self, version: int | None = None) -> Iterator[None]:
+    def working(
+        self, version: int | None = None, publishes: bool = True, notify: Callable[[str], None] = lambda line: None
+    ) -> Iterator[None]:
         """Be known as a writer, whose files `vacuum` leaves alone, and those of the version on which it works (default:
         the newest). To be held from before that is read until the next one is published; if it fails before that, the
-        files that were written go. Raises StorageError where the disk is full or fails."""
-        with storage_errors(), leases.held(self.place, self.version if version is None else version):
+        files that were written go. Raises StorageError where the disk is full or fails.
+
+        publishes: wait until it is this writer's turn (see `triplestore.storage.queueing`), and keep the turn to the
+        end; `notify` gets a line that says whom it waits for. Without it (a dry run) it waits for nobody.
+        """
+        version = self.version if version is None else version
+        with storage_errors(), self._turn(version, notify) if publishes else leases.held(self.place, version):
             if self._making is None:
                 self._stems.clear()
             self._working = len(self._stems)
@@ -149,6 +159,47 @@ class Versions:
             except BaseException:
                 self.discard_drafts()
                 raise
+
+    @contextmanager
+    def _turn(self, version: int, notify: Callable[[str], None]) -> Iterator[None]:
+        try:
+            self.take_turn(version, notify)
+            yield
+        except ConflictError:
+            if not self._attempts:
+                self._leave()
+            raise
+        except BaseException:
+            self._leave()
+            raise
+        else:
+            self._leave()
+
+    def take_turn(self, version: int, notify: Callable[[str], None]) -> None:
+        """Wait until it is this writer's turn. It ends with the next `working`, or with `attempts`, in which this is to
+        be called. version: the one that has been read. Raises StorageError."""
+        with storage_errors():
+            if self._ticket is None:
+                self._ticket = Ticket.drawn(self.place, version)
+            if self._ticket is not None:
+                self._ticket.wait(notify)
+
+    @contextmanager
+    def attempts(self) -> Iterator[None]:
+        """Inside, a writer that has met with a conflict keeps its turn for another attempt."""
+        self._attempts += 1
+        try:
+            yield
+        finally:
+            self._attempts -= 1
+            if not self._attempts:
+                self._leave()
+
+    def _leave(self) -> None:
+        """Give the turn to the next writer."""
+        ticket, self._ticket = self._ticket, None
+        if ticket is not None:
+            ticket.end()
 
     def discard_drafts(self) -> None:
         """Take away the files that a writer has written since it began to work, none of which was published."""

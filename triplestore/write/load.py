@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from triplake.loaders import MOST, LoadReport, OnError, Progress, Source, discard, given_sources, read_into
 from triplestore.engine.dialect import Dialect
@@ -77,10 +78,8 @@ def load(
     dry: bool = False,
 ) -> LoadReport:
     """See `Store.load`. dry: a dry run."""
-    with writing(session, "load") as tx:
-        report, new_terms, counters = _read(
-            session, tx, files, format, on_error, rejects, base, into, data=data, most=most
-        )
+    with _given(session, files, format, on_error == "skip", data, most) as found, writing(session, "load", dry) as tx:
+        report, new_terms, counters = _read(session, tx, found, on_error, rejects, base, into)
         return add_encoded(tx, session, report, new_terms, counters, algorithm if materialise else None, into, dry)
 
 
@@ -146,8 +145,8 @@ def replace_all(
 ) -> LoadReport:
     """See `Store.replace`. dry: a dry run."""
     name = graph_token(graph) if graph else ""
-    with writing(session, "replace") as tx:
-        report, _, counters = _read(session, tx, files, format, "stop", None, base, Into(name), replacing=True)
+    with _given(session, files, format) as found, writing(session, "replace", dry) as tx:
+        report, _, counters = _read(session, tx, found, "stop", None, base, Into(name), replacing=True)
         change = net_encoded(tx, counters, replacing=True, graphs_too=several(session, report, name), graph=name)
         if not name:
             tx.graphs = ()
@@ -178,18 +177,49 @@ def _told(session: Session, tx: Transaction, report: LoadReport) -> None:
             )
 
 
+class _Given(NamedTuple):
+    """What is to be read, and why other files are not (where these may be skipped)."""
+
+    sources: list[Source]
+    refused: list[InputError]
+
+
+@contextmanager
+def _given(
+    session: Session,
+    files: Sequence[object],
+    format: str | None,
+    skip: bool = False,
+    data: str | bytes | None = None,
+    most: int = MOST,
+) -> Iterator[_Given]:
+    """What is to be read, on this machine until the end: streams are copied and documents fetched before the
+    transaction begins, since a writer that waits for them would keep all others waiting too."""
+    session.writable()
+    passed_over: list[tuple[str, str]] = []
+    refused: list[InputError] = []
+    named = given_sources(
+        files, format, most, lambda file, why: passed_over.append((file, why)), refused if skip else None, data
+    )
+    for file, why in passed_over[:_NAMED]:
+        session.notify(f"not read: {file} ({why})")
+    if len(passed_over) > _NAMED:
+        session.notify(f"not read: {len(passed_over) - _NAMED:,} more files")
+    try:
+        yield _Given(named, refused)
+    finally:
+        discard(named)
+
+
 def _read(
     session: Session,
     tx: Transaction,
-    files: Sequence[object],
-    format: str | None,
+    given: _Given,
     on_error: OnError,
     rejects: str | Path | None,
     base: str | None,
     into: Into,
     replacing: bool = False,
-    data: str | bytes | None = None,
-    most: int = MOST,
 ) -> tuple[LoadReport, int, Counters]:
     """Make the working table `encoded` of the triples of files; the report, new terms, and the counters.
 
@@ -203,52 +233,38 @@ def _read(
             done = f", {at.done_triples:,} triples so far" if at.done_triples else ""
             session.notify(f"{at.stage} {at.file}{done}, {at.seconds:.1f} s")
 
-    passed_over: list[tuple[str, str]] = []
-    refused: list[InputError] | None = [] if on_error == "skip" else None
-    named = given_sources(files, format, most, lambda file, why: passed_over.append((file, why)), refused, data)
-    for file, why in passed_over[:_NAMED]:
-        session.notify(f"not read: {file} ({why})")
-    if len(passed_over) > _NAMED:
-        session.notify(f"not read: {len(passed_over) - _NAMED:,} more files")
-    try:
-        found = [replace(s, base=base or s.base, graph=into.of(s)) for s in named]
-        counters = session.manifest.counters
-        report = read_into(
-            session.engine,
-            "raw",
-            found,
-            first_file=counters.files + 1,
-            on_error=on_error,
-            rejects=Path(rejects) if rejects else None,
-            refused=refused or (),
-            progress=reading,
-            live=session.live,
-        )
-        session.notify(
-            f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}"
-        )
-        number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
-        quads, has_names = several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
-        if has_names:
-            _own_names(session)
-        with session.engine.scratch() as scratch:
-            if replacing and into.name and has_names:
-                _only(session, own_name(into.name))
-            own, column = replacing and len(found) == 1, ("g" if has_names else "''") if quads else None
-            if own and into.name:
-                table = scratch.create("raw", _with_labels_of(session, scratch, number, column, into.name))
-            else:
-                table = (
-                    scratch.create("raw", _with_own_labels(session.engine.dialect, number, column)) if own else "raw"
-                )
-            if quads and not has_names and not own:
-                table = scratch.table("raw")
-                session.engine.view(table, "SELECT s, p, o, '' AS g FROM raw")
-            new_terms, counters = encoded(tx, table, counters, quads)
-        session.engine.drop("raw")
-        return report, new_terms, counters
-    finally:
-        discard(named)
+    found = [replace(s, base=base or s.base, graph=into.of(s)) for s in given.sources]
+    counters = session.manifest.counters
+    report = read_into(
+        session.engine,
+        "raw",
+        found,
+        first_file=counters.files + 1,
+        on_error=on_error,
+        rejects=Path(rejects) if rejects else None,
+        refused=given.refused,
+        progress=reading,
+        live=session.live,
+    )
+    session.notify(f"read {report.triples:,} triples from {report.files} file(s) {_rate(report.triples, tx.seconds)}")
+    number, counters = counters.files + 1, replace(counters, files=counters.files + len(found))
+    quads, has_names = several(session, report, into.name), any(s.syntax.of_datasets or s.graph for s in found)
+    if has_names:
+        _own_names(session)
+    with session.engine.scratch() as scratch:
+        if replacing and into.name and has_names:
+            _only(session, own_name(into.name))
+        own, column = replacing and len(found) == 1, ("g" if has_names else "''") if quads else None
+        if own and into.name:
+            table = scratch.create("raw", _with_labels_of(session, scratch, number, column, into.name))
+        else:
+            table = scratch.create("raw", _with_own_labels(session.engine.dialect, number, column)) if own else "raw"
+        if quads and not has_names and not own:
+            table = scratch.table("raw")
+            session.engine.view(table, "SELECT s, p, o, '' AS g FROM raw")
+        new_terms, counters = encoded(tx, table, counters, quads)
+    session.engine.drop("raw")
+    return report, new_terms, counters
 
 
 def _own_names(session: Session) -> None:

@@ -79,7 +79,7 @@ def carry_out(session: Session, waiting: Sequence[Waiting], load_folder: str | P
     wrong is raised, and nothing has been changed. load_folder: see `Store.sparql_update`."""
 
     def once() -> list[Outcome]:
-        session.newest()
+        session.turn()
         number, changes = session.manifest.counters.files, list[Change | Request]()
         faults = dict[int, TriplakeError]()
         for place, update in enumerate(waiting):

@@ -56,7 +56,7 @@ def carry_out(
 ) -> UpdateReport:
     """Carry out all operations of requests, in order, as one transaction; without any change there is no new version.
     load_folder: where documents may be loaded from; None: nowhere. began: see `check_numbers`."""
-    with writing(session, "update") as tx:
+    with writing(session, "update", dry) as tx:
         check_numbers(session, began)
         check_algorithm(algorithm, session.manifest.counting)
         chain = Chain(session, tx, algorithm, dry, max(request.last for request in requests), load_folder)

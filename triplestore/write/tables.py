@@ -31,7 +31,7 @@ def load_tables(
     """See `Store.load_table`. dry: a dry run."""
     into = Into.graph(graph)
     name = own_name(into.name) if into.name else ""
-    with writing(session, "load") as tx:
+    with writing(session, "load", dry) as tx:
         found = tables(given, format)
         read = read_template(template, tx.prefixes.known)
         counters = session.manifest.counters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,20 +25,17 @@ REPORTED: Final = 100
 SILENT: Final = 10.0
 """Seconds after which it is reported sooner."""
 
-PAUSE: Final = 0.05
-"""Seconds at most before a transaction is carried out again the first time; twice that the second time, and so on."""
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @contextmanager
-def writing(session: Session, operation: str) -> Iterator[Transaction]:
-    """A transaction on the newest version; whatever goes wrong in it leaves the store as it was."""
-    if session.pinned:
-        version = session.manifest.version
-        raise UsageError(f"version {version} was opened to read (--at); open the newest version to change it")
-    with session.versions.working(session.manifest.version):  # or of a newer one, which is protected too
+def writing(session: Session, operation: str, dry: bool = False) -> Iterator[Transaction]:
+    """A transaction on the newest version, begun when it is this writer's turn; whatever goes wrong in it leaves the
+    store as it was. dry: it publishes nothing, and waits for nobody."""
+    session.writable()
+    # Versions after the one at hand are protected too.
+    with session.versions.working(session.manifest.version, not dry, session.notify):
         session.newest()
         manifest = session.manifest
         try:
@@ -73,16 +69,16 @@ def check_numbers(session: Session, began: int | None) -> None:
 
 def repeated(session: Session, call: Callable[[], T], error: type[ConflictError] = ConflictError) -> T:
     """What a call gives that is carried out again where it raises this error (and none of its subclasses):
-    `Session.retries` times at most."""
-    for number in range(session.retries):
-        try:
-            return call()
-        except error as raised:
-            if type(raised) is not error:
-                raise
-            session.notify(f"another writer was first: carried out again, {number + 1} of {session.retries} times")
-            time.sleep(random.uniform(0, PAUSE * (number + 1)))
-    return call()
+    `Session.retries` times at most, without losing the turn in between."""
+    with session.versions.attempts():
+        for number in range(session.retries):
+            try:
+                return call()
+            except error as raised:
+                if type(raised) is not error:
+                    raise
+                session.notify(f"another writer was first: carried out again, {number + 1} of {session.retries} times")
+        return call()
 
 
 def retried(transaction: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:

@@ -70,7 +70,7 @@ def apply(
 ) -> UpdateReport:
     """Carry out operations on quads, in order, as one transaction. file: the number of the last input file. prefixes:
     those that are declared with it. began: see `check_numbers`."""
-    with writing(session, "update") as tx:
+    with writing(session, "update", dry) as tx:
         check_numbers(session, began)
         tx.prefixes = tx.prefixes.met(prefixes)
         check_algorithm(algorithm, session.manifest.counting)

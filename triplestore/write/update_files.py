@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from triplake.loaders import Source, sources
+from triplake.loaders import Source, discard, sources
 from triplake.loaders.compression import open_text
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.report import of_relative
@@ -40,22 +40,31 @@ def apply_files(
     load_folder: str | Path | None,
     each: Callable[[UpdateReport], None],
 ) -> list[UpdateReport]:
-    """See `Store.update_files`. The files are read again where another process has read some meanwhile, but for
-    standard input, which is read once."""
+    """See `Store.update_files`. They are read when it is this writer's turn, since their blank nodes are numbered from
+    what the newest version says; standard input and pipes are copied before."""
+    session.writable()
+    added, deleted = list[Source](), list[Source]()
 
     def once() -> list[UpdateReport]:
-        changes, number = read_updates(session, files, add, delete, base, drop_graphs)
+        if not dry:
+            session.turn()
+        changes, number = read_updates(session, files, added, deleted, base, drop_graphs)
         size = max(1, len(changes)) if dry else batch
         return apply_all(session, changes, size, number, algorithm, dry, load_folder, each)
 
-    return once() if "-" in (*files, *add, *delete) else repeated(session, once, RenumberError)
+    try:
+        for found, given in ((added, add), (deleted, delete)):
+            found += sources([str(file) for file in given], None) if given else ()
+        return repeated(session, once, RenumberError)
+    finally:
+        discard([*added, *deleted])
 
 
 def read_updates(
     session: Session,
     files: Sequence[str | Path],
-    add: Sequence[str | Path],
-    delete: Sequence[str | Path],
+    add: Sequence[Source],
+    delete: Sequence[Source],
     base: str | None,
     drop_graphs: Sequence[str] = (),
 ) -> tuple[list[Change | Request], int]:
@@ -70,12 +79,11 @@ def read_updates(
         number = max((change.last + 1 for change in found if isinstance(change, Request)), default=number)
         changes += found
     if add or delete:
-        added, deleted = (sources([str(f) for f in files], None) for files in (add, delete))
-        change, relative = plain_change(added, deleted, number, base)
+        change, relative = plain_change(add, delete, number, base)
         changes.append(change)
         if relative:
             session.notify(f"warning: {of_relative(relative)}")
-        number += len(added)
+        number += len(add)
     if drop_graphs:
         changes.append(_dropping(drop_graphs))
     return changes, number - 1
@@ -139,7 +147,10 @@ def sparql_update(
     """See `Store.sparql_update`."""
 
     def once() -> UpdateReport:
-        session.newest()
+        if dry:
+            session.newest()
+        else:
+            session.turn()
         manifest = session.manifest
         began = manifest.counters.files
         request = requested(text, began + 1, base, manifest.prefixes, default_graphs, named_graphs)
