@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pyoxigraph as ox
@@ -61,8 +62,41 @@ class TestQueries:
     def test_parameters(self, steady: httpx.Client) -> None:
         assert steady.get("/sparql", params={"query": PEOPLE, "format": "csv"}).text == f"x\r\n{EX}a\r\n"
         assert steady.get("/sparql", params={"query": PEOPLE, "output": "text/csv"}).text == f"x\r\n{EX}a\r\n"
+        assert steady.get("/sparql", params={"query": PEOPLE, "format": ""}).status_code == 200
+        plus = steady.get(f"/sparql?query={quote(PEOPLE)}&format=application/sparql-results+json")
+        assert plus.headers["content-type"] == "application/sparql-results+json"
         assert steady.get("/sparql", params={"query": PEOPLE, "default-graph-uri": ""}).status_code == 200
         assert steady.get("/sparql", params={"query": PEOPLE, "timeout": "5"}).status_code == 200
+
+    @pytest.mark.parametrize("format", ["excel", "html", "image/png", "application/", "rdf/xml"])
+    def test_unknown_formats(self, steady: httpx.Client, format: str) -> None:
+        for query in (PEOPLE, f"DESCRIBE <{EX}a>"):
+            for name in ("format", "output"):
+                answer = steady.get("/sparql", params={"query": query, name: format})
+                assert (answer.status_code, "unknown format" in answer.text) == (400, True)
+
+    @pytest.mark.parametrize(
+        ("format", "rows", "graph"),
+        [
+            ("xml", "application/sparql-results+xml", "application/rdf+xml"),
+            ("json", "application/sparql-results+json", "application/ld+json"),
+            ("XML", "application/sparql-results+xml", "application/rdf+xml"),
+            ("text/xml", "text/xml", "text/xml"),
+            ("application/json", "application/json", "application/json"),
+            ("csv", "text/csv", None),
+            ("turtle", None, "text/turtle"),
+        ],
+    )
+    def test_formats_by_the_kind_of_result(
+        self, steady: httpx.Client, format: str, rows: str | None, graph: str | None
+    ) -> None:
+        for query, media in ((PEOPLE, rows), ("ASK {}", rows), (f"DESCRIBE <{EX}a>", graph), (None, graph)):
+            given = {"format": format} if query is None else {"format": format, "query": query}
+            answer = steady.get("/sparql", params=given)
+            if media is None and query is None:
+                continue
+            found = answer.headers["content-type"].partition(";")[0] if answer.status_code == 200 else None
+            assert (answer.status_code, found) == ((406, None) if media is None else (200, media))
 
     def test_warnings(self, steady: httpx.Client) -> None:
         text = "SELECT (COUNT(*) AS ?é) { ?x a ?c } GROUP BY ?c HAVING(?é > 1)"

@@ -48,6 +48,33 @@ def test_each_format(client: httpx.Client) -> None:
         assert (URIRef(EX + "a"), RDF.type, URIRef(EX + "Person")) in made
 
 
+GRAPHS = [f"CONSTRUCT WHERE {{ <{EX}a> a ?c }}", f"DESCRIBE <{EX}a>"]
+
+
+@pytest.mark.parametrize("query", GRAPHS)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("way", ["urlencoded", "postdirectly"])
+@pytest.mark.parametrize("format", [None, "xml", "json", "json-ld", "rdf", "rdf+xml", "turtle", "n3"])
+def test_graphs(steady: httpx.Client, query: str, method: str, way: str, format: str | None) -> None:
+    """Each format that the client knows for queries of this kind, and its default settings."""
+    asked = wrapper(steady, query)
+    if format is not None:
+        asked.setReturnFormat(format)
+    asked.setMethod(method)
+    asked.setRequestMethod(way)
+    found = asked.query()
+    media = found.info()["content-type"].partition(";")[0]
+    text = found.response.read().decode()
+    graph = Graph().parse(
+        data=text, format={"application/ld+json": "json-ld", "application/json": "json-ld"}.get(media, media)
+    )
+    assert (URIRef(EX + "a"), RDF.type, URIRef(EX + "Person")) in graph
+    if format in (None, "xml", "rdf", "rdf+xml"):
+        assert media == "application/rdf+xml"
+    if format is None:
+        assert isinstance(wrapper(steady, query).queryAndConvert(), Graph)
+
+
 @pytest.mark.parametrize("way", ["urlencoded", "postdirectly"])
 def test_update(client: httpx.Client, way: str) -> None:
     told = wrapper(client, f"INSERT DATA {{ <{EX}b> a <{EX}Student> }}")

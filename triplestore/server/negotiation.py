@@ -27,8 +27,10 @@ GRAPHS: Final = {
     "application/n-triples": "nt",
     "application/rdf+xml": "rdf",
     "application/xml": "rdf",
+    "text/xml": "rdf",
     "text/plain": "nt",
     "application/ld+json": "jsonld",
+    "application/json": "jsonld",
     "application/trig": "trig",
     "application/n-quads": "nq",
 }
@@ -37,19 +39,26 @@ GRAPHS: Final = {
 FAULTS: Final = ("text/plain", "application/problem+json", "application/json")
 """Media types of error messages."""
 
-NAMES: Final = {
+ROW_NAMES: Final = {
     "json": "application/sparql-results+json",
     "xml": "application/sparql-results+xml",
     "csv": "text/csv",
     "tsv": "text/tab-separated-values",
+}
+"""Values of the request parameters `format` and `output`, and the media types of SELECT and ASK results they mean."""
+
+GRAPH_NAMES: Final = {
     "turtle": "text/turtle",
     "ttl": "text/turtle",
+    "n3": "text/turtle",
     "nt": "application/n-triples",
     "ntriples": "application/n-triples",
     "n-triples": "application/n-triples",
+    "xml": "application/rdf+xml",
     "rdf": "application/rdf+xml",
     "rdf+xml": "application/rdf+xml",
     "rdfxml": "application/rdf+xml",
+    "json": "application/ld+json",
     "jsonld": "application/ld+json",
     "json-ld": "application/ld+json",
     "trig": "application/trig",
@@ -57,7 +66,7 @@ NAMES: Final = {
     "nquads": "application/n-quads",
     "n-quads": "application/n-quads",
 }
-"""Values of the request parameters `format` and `output`, and what they mean for an Accept header."""
+"""The same for the results of CONSTRUCT and DESCRIBE."""
 
 
 @dataclass(frozen=True, slots=True)

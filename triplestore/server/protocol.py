@@ -20,7 +20,7 @@ from triplestore.server.description import describe
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import may_write, require_writer
 from triplestore.server.jobs import Answer
-from triplestore.server.negotiation import GRAPHS, NAMES, ROWS, choose
+from triplestore.server.negotiation import GRAPH_NAMES, GRAPHS, ROW_NAMES, ROWS, choose
 from triplestore.server.settings import MAX_QUERY
 from triplestore.server.work import Service
 from triplestore.store import Store
@@ -42,7 +42,7 @@ async def sparql(request: Request) -> Response:
         if "update" in sent:
             raise HttpError(400, "an update is sent by POST")
         if "query" not in sent:
-            return await _described(request, service)
+            return await _described(request, service, sent)
         return await _query(request, service, _one(sent, "query"), sent)
     media, _ = media_type(request.headers.get("content-type"))
     if media == QUERY:
@@ -87,10 +87,10 @@ def _whole(sent: str) -> str:
     return sent
 
 
-async def _described(request: Request, service: Service) -> Response:
+async def _described(request: Request, service: Service, sent: Parameters) -> Response:
     """The description, or the page for a browser."""
     offers = [*GRAPHS, "text/html"]
-    media = choose(request.headers.get("accept"), offers)
+    media = choose(_accept(request, _format(sent), GRAPH_NAMES), offers)
     if media == "text/html":
         return RedirectResponse("../" if request.url.path.endswith("/") else "./", 303)
     endpoint = endpoint_of(request)
@@ -107,7 +107,7 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
     default, named = _graphs(sent, "default-graph-uri"), _graphs(sent, "named-graph-uri")
     same_as = sent.get("same_as", [service.settings.same_as])[-1]
     prefer = sent.get("prefer", [])
-    accept = _accept(request, sent)
+    format = _format(sent)
     most, base = service.settings.limits.rows, endpoint_of(request)
     request.scope["triplake.log"]["query"] = query
 
@@ -124,10 +124,11 @@ async def _query(request: Request, service: Service, query: str, sent: Parameter
             )
         finally:
             depth.reset(before)
-        offers = GRAPHS if result.kind in ("construct", "describe") else ROWS
-        media = choose(accept, list(offers))
+        of_graph = result.kind in ("construct", "describe")
+        offers, names = (GRAPHS, GRAPH_NAMES) if of_graph else (ROWS, ROW_NAMES)
+        media = choose(_accept(request, format, names), list(offers))
         if media is None:
-            raise HttpError(406, f"{result.kind.upper()} is answered as {', '.join(offers)}: accept one")
+            raise HttpError(406, f"the result of {result.kind.upper()} can be had as {', '.join(offers)}: accept one")
         found = pieces(result.at_most(most) if most else result, offers[media])
         return Answer(_with_charset(media), found, _warned(result.warnings), offers[media] in REFUSING)
 
@@ -160,15 +161,25 @@ _SHOWN: Final = 2_000
 """Characters of warnings that are sent."""
 
 
-def _accept(request: Request, sent: Parameters) -> str | None:
-    """What is accepted: the parameters `format` or `output` where they say something, else the header."""
-    for name in ("format", "output"):
-        for value in sent.get(name, ()):
-            if value.lower() in NAMES:
-                return NAMES[value.lower()]
-            if "/" in value:
-                return value
-    return request.headers.get("accept")
+def _format(sent: Parameters) -> str:
+    """The value of the parameter `format` or `output`: a name or a media type, empty where there is none. Raises
+    HttpError (400) for an unknown one."""
+    given = [*sent.get("format", ()), *sent.get("output", ())]
+    found = next((value.strip().lower().replace(" ", "+") for value in given if value.strip()), "")  # a "+" is a space
+    known = found in ROW_NAMES or found in GRAPH_NAMES
+    if found and not known and ("/" not in found or choose(found, [*ROWS, *GRAPHS]) is None):
+        names = ", ".join(dict.fromkeys((*ROW_NAMES, *GRAPH_NAMES)))
+        raise HttpError(400, f"unknown format '{shown(found)}': use one of {names}, or a media type")
+    return found
+
+
+def _accept(request: Request, format: str, names: Mapping[str, str]) -> str | None:
+    """What the client accepts: what the parameter `format` means for this kind of result, else the header."""
+    if not format:
+        return request.headers.get("accept")
+    if "/" in format:
+        return format
+    return names.get(format, (GRAPH_NAMES | ROW_NAMES).get(format))
 
 
 def check(sent: Parameters) -> None:
