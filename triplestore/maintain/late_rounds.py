@@ -13,12 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from triplestore.compile.program import Program
+from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain.classes import Classes
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.extend import extend
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, Layout, LayoutFullError, distinct
+from triplestore.maintain.meter import metered
 from triplestore.maintain.program import NotMaintainableError, Specialised, without_occurring
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.state import ClosureState
@@ -26,15 +28,15 @@ from triplestore.materialise.figures import Report
 from triplestore.materialise.late import LateRounds
 from triplestore.materialise.specialisation import Specialisation
 from triplestore.model.equality import Equality
+from triplestore.model.errors import MemoryLimitError
 from triplestore.model.terms import BUILTIN_IDS, KIND_BITS, Kind
 
 
-def derive(specialisation: Specialisation, report: Report | None) -> LateRounds | None:
+def derive(engine: Engine, specialisation: Specialisation, report: Report | None) -> LateRounds | None:
     """Carry a run that is in the working tables `fact`, `delta` and `same_as` on to its fixpoint.
 
     Returns the net change of the tables; None if the rules, or the facts, must be left to the tables.
     """
-    engine = specialisation.engine
     if specialisation.equality == Equality.AXIOMS:  # asks which of the facts are asserted
         return None
     program = without_occurring(specialisation.program)
@@ -46,12 +48,13 @@ def derive(specialisation: Specialisation, report: Report | None) -> LateRounds 
     )
     layout = Layout(_counts([*facts, *delta, *same_as, _ids_of(specialisation, program)]))
     try:
-        return _derived(specialisation, program, report, layout, facts, delta, same_as)
-    except (NotMaintainableError, LayoutFullError):
+        return _derived(engine, specialisation, program, report, layout, facts, delta, same_as)
+    except (NotMaintainableError, LayoutFullError, MemoryLimitError):  # tables spill to disk
         return None
 
 
 def _derived(
+    engine: Engine,
     specialisation: Specialisation,
     program: Program,
     report: Report | None,
@@ -75,9 +78,12 @@ def _derived(
         frozenset(schema.facts), held, program, specialisation.constants, rules, closed=frozenset(schema.closed)
     )
     run = MaintenanceContext(
-        state, before, specialisation.ontology.specialiser, specialisation.constants, report=report
+        *(state, before, specialisation.ontology.specialiser, specialisation.constants),
+        report=report,
+        memory=engine.memory(),
     )
-    extend(run, _keys(layout, delta), closed_by=before)
+    with metered(run.meter):
+        extend(run, _keys(layout, delta), closed_by=before)
     merged, split = state.classes.change()
     return LateRounds(
         added=state.ids_of(state.added),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from triplestore.engine import Engine
 from triplestore.engine.sets import Ids
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.specialisation import Specialisation
@@ -41,7 +42,7 @@ class LateRounds:
     figures: Figures
 
 
-Late = Callable[[Specialisation, Report | None], LateRounds | None]
+Late = Callable[[Engine, Specialisation, Report | None], LateRounds | None]
 """Carries a run on to its fixpoint in memory (`triplestore.maintain.late_rounds`); None where it cannot."""
 
 

@@ -276,7 +276,7 @@ class SemiNaive:
         """Have the rounds that are left done in memory, and take over what they changed. The next round in tables finds
         an empty delta, or what is not for memory: the types of literals that new schema facts ask for."""
         assert self._late is not None
-        facts, found = self._facts, self._late(self._specialisation, self.report)
+        facts, found = self._facts, self._late(self.engine, self._specialisation, self.report)
         self._leaving.stay()
         if found is None:
             return

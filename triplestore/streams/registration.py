@@ -25,9 +25,9 @@ from triplake.sparql.algebra import Bgp, GraphPattern, PathPattern, Query, Servi
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.parser import parse_query
 from triplestore.expressions.functions import is_known
-from triplestore.expressions.iris import is_absolute
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Call, walk
+from triplestore.model.iris import is_absolute
 from triplestore.streams.times import Window, duration
 
 WINDOW: Final = "urn:x-triplake:window:"
