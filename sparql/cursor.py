@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import pyoxigraph
 
-from triplake.sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, without_escapes, words
+from triplake.sparql.lexer import NESTED, PATTERNS, Word, place, too_deep, words
 from triplestore.model.errors import InputError, LimitError, UnsupportedError, UsageError
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.iris import is_absolute, resolve
@@ -53,7 +53,6 @@ class Cursor:
             self.text.encode()
         except UnicodeEncodeError as error:
             self.illegal("half of a surrogate pair is no character", error.start)
-        self.text = without_escapes(self.text)
         offset = too_deep(self.text)
         if offset is not None:
             self.limit(f"more than {NESTED} brackets are open here: nest less", offset)
@@ -107,6 +106,8 @@ class Cursor:
     def fail(self, reason: str, word: Word | None = None) -> NoReturn:
         """Refuse the text at a word, the next one by default."""
         word = word or self.peek()
+        if self.text.startswith(("\\u", "\\U"), word.start):
+            self.illegal("codepoint escapes are for strings and IRIs only: write the character itself", word.start)
         found = _END if word.kind == "end" else repr(word.text if len(word.text) <= _SHOWN else word.text[:_SHOWN])
         self.illegal(f"{reason}, found {found}", word.start)
 

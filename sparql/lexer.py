@@ -68,7 +68,6 @@ _LISTED: Final = """
 KEYWORDS: Final = frozenset(_LISTED.split())
 _SPLIT: Final = re.compile("|".join([*sorted(KEYWORDS, key=len, reverse=True), r"\d+"]), re.IGNORECASE)
 _BRACKETS: Final = re.compile(rf"{STRING}|{IRI}|\\.|\#[^\n\r]*|[(){{}}\[\]]", re.DOTALL)
-_ESCAPED: Final = re.compile(rf"({STRING}|{IRI}|\#[^\n\r]*)|\\u([0-9A-Fa-f]{{4}})|\\U([0-9A-Fa-f]{{8}})|\\.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +134,3 @@ def too_deep(text: str) -> int | None:
         elif piece in (")", "}", "]"):
             open_ = max(open_ - 1, 0)
     return None
-
-
-def without_escapes(text: str) -> str:
-    r"""The text with codepoint escapes (\u and \U, section 19.2) replaced, but for those in strings and IRIs, where
-    they are read with the others."""
-    if "\\u" not in text and "\\U" not in text:
-        return text
-
-    def character(found: re.Match[str]) -> str:
-        code = int(found[2] or found[3] or "110000", 16)
-        return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else found.group()
-
-    return _ESCAPED.sub(character, text)

@@ -24,10 +24,9 @@ LEGAL = {
     "a variable twice, the first time made": "SELECT (1 AS ?x) ?x { }",
     "no space behind FILTER": "SELECT * { ?s ?p ?o FILTERsameTerm(?s, ?o) }",
     "no space at all": "SELECT*WHERE{?s?p?o.FILTERISIRI(?o)FILTERNOTEXISTS{?s a :b}}ORDERBY?s LIMIT1OFFSET2",
-    "a codepoint for a letter of a variable": r"SELECT ?x\u0079 { ?xy :p ?z }",
-    "a codepoint for a colon": r"SELECT * { ?x \u003Ap ?z }",
-    "a codepoint for a brace": r"SELECT * \u007B ?x :p ?z \u007D",
     "a codepoint in a string": r"SELECT ('a\u00e9\U0001F600' AS ?x) {}",
+    "a codepoint in an IRI": r"SELECT * { ?x <http://e/\u0070> ?z }",
+    "a codepoint in a comment": r"SELECT * { ?x :p ?z } # \u007D",
     "blank nodes on both sides of a filter": "SELECT * { _:a :p ?x FILTER(?x > 1) _:a :q ?y }",
     "a filter with a pattern between": "SELECT * { _:a :p ?x FILTER EXISTS { ?x :p ?y } _:a :q ?y }",
     "true in any case": "SELECT * { ?x :p TRUE FILTER(FALSE || True) }",
@@ -59,6 +58,10 @@ ILLEGAL = {
     "two full stops": ("SELECT * { ?s ?p ?o . . }", "found '.'"),
     "nothing but a blank node": ("SELECT * { [] }", "expected a predicate"),
     "half a surrogate pair": (r"SELECT ('\uD800' AS ?x) {}", r"no escape \uD800"),
+    "a codepoint for a letter of a variable": (r"SELECT ?x\u0079 { ?xy :p ?z }", "codepoint escapes"),
+    "a codepoint in a name": (r"SELECT * { ?x :a\u0062c ?z }", "codepoint escapes"),
+    "a codepoint for a brace": (r"SELECT * \u007B ?x :p ?z }", "codepoint escapes"),
+    "a codepoint for a keyword": (r"\U00000041SK {}", "codepoint escapes"),
     "too large a codepoint": (r"SELECT ('\U00110000' AS ?x) {}", "no escape"),
     "an unknown escape": (r"SELECT ('\x' AS ?x) {}", r"no escape \x"),
     "no IRI": ("SELECT * { ?x <http://[> ?z }", "is no IRI"),
@@ -89,9 +92,9 @@ def test_illegal(text: str, reason: str) -> None:
 
 
 def test_a_codepoint_is_read_as_its_character() -> None:
-    assert parse_query(r"SELECT ?x\u0079 { ?\u0078y \u003chttp://e/p> ?z }") == parse_query(
-        "SELECT ?xy { ?xy <http://e/p> ?z }"
-    )
+    """In strings and IRIs, and only there (SPARQL 1.2, section 19.2)."""
+    escaped = r"SELECT ?x { ?x <http://e/\u0070> 'a\u005Cn', '\U0001F600' }"
+    assert parse_query(escaped) == parse_query(r"SELECT ?x { ?x <http://e/p> 'a\\n', '😀' }")
 
 
 @pytest.mark.parametrize("triple", ["?s :p +5", "?s :p+5", "?s :q/^:p +5 ; :p+ +.5", "?s (:p)+1e0, -5"])
