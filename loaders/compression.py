@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Final, TextIO, cast
 
 import zstandard
 
-from triplestore.engine.disk import naming, storage_errors
+from triplestore.engine.disk import storage_errors, write_whole
 from triplestore.model.errors import InputError
 from triplestore.objects import as_file, is_remote
 
@@ -168,9 +168,8 @@ def unpack(path: str, name: str, folder: str, watch: Watch | None = None) -> str
     try:
         with opened(path, name, watch) as packed:
             while block := packed.read(1 << 20):
-                with storage_errors(), naming(Path(plain_path)):
-                    while block:
-                        block = block[os.write(handle, block) :]
+                with storage_errors():
+                    write_whole(handle, block, plain_path)
     finally:
         os.close(handle)
     return plain_path

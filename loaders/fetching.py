@@ -14,6 +14,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from triplake.loaders.compression import compression, compression_of
 from triplestore.engine import temporary
+from triplestore.engine.disk import write_whole
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check
 
@@ -60,14 +61,16 @@ def fetch(url: str, most: int) -> Fetched:
             suffix = compression_of(first[:4]) or compression(urlsplit(answer.url).path) or ".txt"
             handle, path = tempfile.mkstemp(prefix=temporary.prefix("fetched"), suffix=suffix)
             size = 0
-            with os.fdopen(handle, "wb") as file:
+            try:
                 while first:
                     check()
                     size += len(first)
                     if size > most:
                         raise _too_large(url, most)
-                    file.write(first)
+                    write_whole(handle, first, path)
                     first = answer.read(_PIECE)
+            finally:
+                os.close(handle)
             if announced.isdigit() and size < int(announced):
                 raise InputError(f"the server sent {size:,} of {int(announced):,} bytes: try again", url)
             media = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -28,6 +28,7 @@ from triplake.loaders.sources import (
     syntax_of_path,
 )
 from triplestore.engine import temporary
+from triplestore.engine.disk import naming
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.legal_terms import check_characters
 from triplestore.model.prefixes import Prefix
@@ -115,7 +116,7 @@ def _graph_file(graph: Any) -> str:
     rest = iter(quads)
     handle, path = tempfile.mkstemp(prefix=temporary.prefix("graph"), suffix=".nq")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with naming(path), os.fdopen(handle, "w", encoding="utf-8") as file:
             while some := list(islice(rest, _BATCH)):
                 file.writelines(_lines(some))
     except BaseException:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import stat
 import tempfile
 import time
@@ -13,6 +12,7 @@ from typing import IO, Final
 
 from triplake.loaders.compression import compression_of
 from triplestore.engine import temporary
+from triplestore.engine.disk import write_whole
 from triplestore.model.errors import InputError
 
 PATIENCE: Final = 5.0
@@ -29,12 +29,15 @@ def spooled(stream: IO[bytes]) -> str:
     handle, path = tempfile.mkstemp(prefix=temporary.prefix("pipe"), suffix=compression_of(first) or ".txt")
     _spooled.add(path)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(first)
-            shutil.copyfileobj(stream, file, 1 << 20)
+        block = first
+        while block:
+            write_whole(handle, block, path)
+            block = stream.read(1 << 20)
     except BaseException:  # a full disk, say
         remove(path)
         raise
+    finally:
+        os.close(handle)
     return path
 
 

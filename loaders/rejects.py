@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TextIO
 
+from triplestore.engine.disk import naming
 from triplestore.model.errors import FaultyFilesError, InputError, UsageError
 
 COUNTED: Final = 100
@@ -82,13 +83,15 @@ class Rejects:
         self._files[file] = LeftOut(file, 1 if known is None else known.entries + 1, *first)
         if self.path is None:
             return
-        if self._out is None:
-            self._out = self.path.open("w", encoding="utf-8", errors="surrogateescape", newline="\n")
-        self._out.write(f"# {file if line is None else f'{file}:{line}'}: {reason}\n")
-        if text is not None:
-            self._out.write(text.decode("utf-8", "surrogateescape") + "\n")
+        with naming(self.path):
+            if self._out is None:
+                self._out = self.path.open("w", encoding="utf-8", errors="surrogateescape", newline="\n")
+            self._out.write(f"# {file if line is None else f'{file}:{line}'}: {reason}\n")
+            if text is not None:
+                self._out.write(text.decode("utf-8", "surrogateescape") + "\n")
 
     def close(self) -> None:
         """Nothing more comes."""
-        if self._out is not None:
-            self._out.close()
+        if self._out is not None and self.path is not None:
+            with naming(self.path):
+                self._out.close()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from triplestore.engine import temporary
+from triplestore.engine.disk import naming
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check
 
@@ -46,13 +47,13 @@ def mapped(mapping: str, database: str = "") -> str:
     folder = tempfile.mkdtemp(prefix=temporary.prefix("rml"))
     try:
         copy = Path(folder, "mapping").with_suffix(Path(mapping).suffix or ".ttl")
-        shutil.copyfile(mapping, copy)
+        with naming(copy):
+            copy.write_bytes(Path(mapping).read_bytes())
         made, configuration = Path(folder, "made.nq"), Path(folder, "configuration.ini")
         tables = f"db_url = {database.replace('$', '$$')}\n" if database else ""
-        configuration.write_text(
-            f"[CONFIGURATION]\noutput_file = {made}\noutput_format = N-QUADS\n[mapping]\nmappings = {copy}\n{tables}",
-            encoding="utf-8",
-        )
+        text = f"[CONFIGURATION]\noutput_file = {made}\noutput_format = N-QUADS\n[mapping]\nmappings = {copy}\n{tables}"
+        with naming(configuration):
+            configuration.write_text(text, encoding="utf-8")
         _run(python, str(configuration), mapping, str(Path(folder, "log")))
         handle, path = tempfile.mkstemp(prefix=temporary.prefix("rml"), suffix=".nq")
         os.close(handle)

@@ -13,6 +13,7 @@ import click
 
 from triplestore.cli.options import NO, Common, counted, limits, say
 from triplestore.engine import temporary
+from triplestore.engine.disk import naming
 from triplestore.model.errors import EndlessError, InputError, UsageError
 from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib
 from triplestore.objects import is_remote
@@ -110,7 +111,8 @@ def _on_data(
 
     probes = folder / "probes.dlog"
     probing = [replace(rule, name=f"{_PROBE}{i}", heads=()) for i, rule in enumerate(rules) if rule.body]
-    probes.write_text("\n".join(map(render, probing)), "utf-8")
+    with naming(probes):
+        probes.write_text("\n".join(map(render, probing)), "utf-8")
     path = folder / "store"
     seconds: defaultdict[str, float] = defaultdict(float)
 

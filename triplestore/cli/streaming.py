@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 
 from triplestore.cli.options import Common, at_option, common, opening, read_text, say, sources_of
+from triplestore.engine.disk import naming
 from triplestore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def stream(
         file: IO[str] = sys.stdout
         before = run.checkpoint.state if run.checkpoint else None
         if output is not None:
+            stack.enter_context(naming(output))
             file = stack.enter_context(taken_up(output, before))
 
         def on_disk() -> int:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from triplestore.engine import temporary
+from triplestore.engine.disk import naming
 from triplestore.store import Store
 
 PREFIX: Final = "http://building.example/"
@@ -40,8 +41,9 @@ def run(engine_options: Mapping[str, Any], console: Console | None = None) -> No
     console = console or Console(highlight=False)
     with temporary.folder("demo") as folder:
         ontology, stream = Path(folder, "building.ttl"), Path(folder, "sensors.txt")
-        ontology.write_text(ONTOLOGY, encoding="utf-8")
-        stream.write_text("".join(_sensors()), encoding="utf-8")
+        with naming(folder):
+            ontology.write_text(ONTOLOGY, encoding="utf-8")
+            stream.write_text("".join(_sensors()), encoding="utf-8")
         with Store.create(Path(folder, "kg"), "owl2rl", **engine_options) as store:
             store.load(ontology)
             console.print("[bold]What the building is like[/bold] (the background):")

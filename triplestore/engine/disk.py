@@ -42,13 +42,21 @@ _FILE: Final = re.compile(r"""["']((?:file:)?[^\\"']*/[^\\"']+)\\?["']| ((?:file
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Give an error of the operating system the file that it is about, where it has none, as those of writes."""
+def naming(path: Path | str) -> Iterator[None]:
+    """Give an error of the operating system the file that it is about, where it has none, as those of writes. To be
+    entered before the file is opened: closing it writes what is left, and fails again."""
     try:
         yield
     except OSError as error:
         error.filename = error.filename or str(path)
         raise
+
+
+def write_whole(handle: int, block: bytes, path: str) -> None:
+    """Write a block to a file that is open, whose path an error names."""
+    with naming(path):
+        while block:
+            block = block[os.write(handle, block) :]
 
 
 def check_damage(error: Exception) -> None:

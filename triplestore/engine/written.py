@@ -66,7 +66,7 @@ def write_rows(rows: pa.Table, folder: Path, stem: str, group: int, turned: Sequ
 
 def _write(rows: pa.Table, path: Path, group: int) -> WrittenFile:
     numbers = {field.name for field in rows.schema if pa.types.is_int64(field.type)}
-    with open(path, "xb") as file:
+    with naming(path), open(path, "xb") as file:
         pq.write_table(
             rows,
             file,

@@ -21,6 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
+from triplestore.engine.disk import naming
 from triplestore.model.errors import InputError, UsageError
 
 NAME: Final = re.compile(r"[^\s:,#][^\s:,]*")
@@ -142,7 +143,8 @@ def write_accounts(file: str | Path, changed: Account | None, removed: str | Non
         raise UsageError(f"{path.parent}: there is no such folder; make it first")
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with naming(path), os.fdopen(handle, "w", encoding="utf-8") as out:
             out.write(text)
             out.flush()
             os.fsync(out.fileno())

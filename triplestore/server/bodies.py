@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import tempfile
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from triplestore.engine import temporary
+from triplestore.engine.disk import naming
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import may_write
 from triplestore.server.held import SMALL, Held
@@ -231,13 +233,14 @@ async def documents(request: Request, suffixes: Mapping[str, str], most: int) ->
     with temporary.folder("body") as folder:
         if media_type(header)[0] != MULTIPART:
             path = Path(folder, f"body{_suffix(header, suffixes)}")
-            with path.open("wb") as out:
+            with naming(path), path.open("wb") as out:
                 async for chunk in chunks(request, most):
                     out.write(chunk)
             yield [path]
             return
         try:
-            form = await MultiPartParser(request.headers, chunks(request, most)).parse()
+            with naming(tempfile.gettempdir()):
+                form = await MultiPartParser(request.headers, chunks(request, most)).parse()
         except (MultiPartException, KeyError, ValueError) as error:
             raise HttpError(400, f"the form cannot be read: {error}") from error
         paths = []
@@ -246,7 +249,7 @@ async def documents(request: Request, suffixes: Mapping[str, str], most: int) ->
                 message = f"the part {shown(name)} of the form is no file"
                 raise HttpError(400, f"{message}: give it a filename and a content type")
             paths.append(Path(folder, f"body{number}{_suffix(part.content_type, suffixes)}"))
-            with paths[-1].open("wb") as out:
+            with naming(paths[-1]), paths[-1].open("wb") as out:
                 shutil.copyfileobj(part.file, out)
         await form.close()
         yield paths

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Final
 
+from triplestore.engine.disk import naming
 from triplestore.model.errors import LimitError
 from triplestore.model.stopping import check
 
@@ -25,7 +26,8 @@ def made(pieces: Iterator[str]) -> Iterator[str]:
         size = looked = 0
         for piece in pieces:
             check()
-            kept.write(piece)
+            with naming(tempfile.gettempdir()):
+                kept.write(piece)
             size += len(piece)
             if size - looked > _SPOOLED:
                 looked = size
@@ -34,6 +36,7 @@ def made(pieces: Iterator[str]) -> Iterator[str]:
                         "the answer is larger than what is left of the disk for temporary files, where one of this "
                         "format is made whole: ask for JSON, CSV or TSV, of triples for Turtle or N-Triples"
                     )
-        kept.seek(0)
+        with naming(tempfile.gettempdir()):
+            kept.seek(0)
         while piece := kept.read(BUFFER):
             yield piece

@@ -183,7 +183,8 @@ def _linked(path: Path, to: Path) -> None:
         raise
     except OSError:
         draft = to.with_name(f".{to.name}.{uuid.uuid4().hex}")
-        shutil.copyfile(path, draft)
+        with naming(draft), open(path, "rb") as source, open(draft, "wb") as target:
+            shutil.copyfileobj(source, target)
         os.replace(draft, to)
 
 

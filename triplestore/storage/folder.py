@@ -80,7 +80,8 @@ class Folder:
         """See `Place`."""
         target = self.path / name
         draft = target.with_name(f".draft{target.name}")
-        draft.write_text(text, encoding="utf-8")
+        with naming(draft):
+            draft.write_text(text, encoding="utf-8")
         os.replace(draft, target)
 
     def bury(self, name: str, text: str) -> None:
@@ -243,11 +244,10 @@ class Folder:
 
 def _write_new(path: Path, text: str) -> None:
     """Write a new file; nothing is left of it where that fails. Raises FileExistsError."""
-    with open(path, "x", encoding="utf-8") as file:
+    with naming(path), open(path, "x", encoding="utf-8") as file:
         try:
-            with naming(path):
-                file.write(text)
-                file.flush()
+            file.write(text)
+            file.flush()
         except OSError:
             path.unlink(missing_ok=True)
             raise

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from triplestore.engine import Engine
+from triplestore.engine.disk import naming
 from triplestore.model.errors import UsageError
 from triplestore.read.session import Session
 from triplestore.storage.durable import sync_folder
@@ -134,9 +135,10 @@ class StructuredStream:
                 return
             table = frame.toArrow().sort_by("time")
             draft = self._folder / f".batch-{number}"
-            pq.write_table(table, draft)
-            with open(draft, "rb") as file:
-                os.fsync(file.fileno())
+            with naming(draft):
+                pq.write_table(table, draft)
+                with open(draft, "rb") as file:
+                    os.fsync(file.fileno())
             os.replace(draft, self._folder / f"batch-{number}.parquet")
             sync_folder(self._folder)
             self._feed(number, table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 
 import duckdb
 
@@ -33,7 +34,8 @@ def failure(error: duckdb.Error | OSError | RuntimeError, sql: str) -> BaseExcep
     if "max_temp_directory_size" in message:
         return MemoryLimitError(
             f"too much would be spilled to disk, half of what was free there is the limit ({reason}): ask for less "
-            "(LIMIT, a closer pattern), give more memory with --memory-limit, or make room where TMPDIR points"
+            f"(LIMIT, a closer pattern), give more with --memory-limit, or make room in {tempfile.gettempdir()}, "
+            "the folder that TMPDIR names"
         )
     size = re.search(r"data of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)", reason)
     if size:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from triplestore.engine.dialect import Dialect
+from triplestore.engine.disk import naming
 from triplestore.engine.duckdb.engine import DuckDBEngine
 from triplestore.engine.protocol import OverLines
 from triplestore.engine.spark.filesystem import FileSystem
@@ -103,6 +104,6 @@ def _readable(files: FileSystem, path: str, scratch: str) -> str:
         return str(copy)
     import zstandard
 
-    with open(local, "rb") as packed, open(copy, "wb") as plain:
+    with naming(copy), open(local, "rb") as packed, open(copy, "wb") as plain:
         zstandard.ZstdDecompressor().copy_stream(packed, plain)
     return str(copy)

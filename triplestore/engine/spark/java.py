@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from triplestore.engine import temporary
+from triplestore.engine.disk import naming
 from triplestore.model.errors import UsageError, how_to_install
 
 OLDEST: Final = 17
@@ -97,7 +98,7 @@ def _shimmed(home: Path) -> str:
     java = shim / "bin" / "java"
     if not java.exists():
         java.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=java.parent, delete=False) as file:
+        with naming(java), tempfile.NamedTemporaryFile("w", dir=java.parent, delete=False) as file:
             file.write(script)
         os.chmod(file.name, 0o755)
         os.replace(file.name, java)  # whole or not there, also when two processes start at once

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from triplestore.engine import queries
+from triplestore.engine.disk import naming
 from triplestore.engine.scratch import Scratch
 from triplestore.engine.spark import driver
 from triplestore.engine.spark.components import SparkComponents
@@ -61,7 +62,8 @@ class SparkWorkbench(SparkQueries):
                 return 0
             if self._files.local(folder):
                 Path(folder).mkdir()  # not LZ4: Parquet for Java fails on pages that PyArrow 26 writes
-                pq.write_table(table, f"{folder}/part-0.parquet", compression="snappy")
+                with naming(folder):
+                    pq.write_table(table, f"{folder}/part-0.parquet", compression="snappy")
             else:
                 self.spark.createDataFrame(table).write.parquet(folder)
             self._put(name, Table(schema, (Part(folder, table.num_rows),)))
