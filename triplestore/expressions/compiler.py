@@ -51,8 +51,8 @@ _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=", "SAMETERM")
 
 
-_MAKING: Final = ("CONCAT", "REPLACE", "ENCODE_FOR_URI")
-"""Functions whose texts have a limit."""
+_MAKING: Final = ("CONCAT", "REPLACE", "ENCODE_FOR_URI", "TRIPLE")
+"""Functions whose results have a limit of length or depth."""
 
 
 def _may_fail(expression: Expression) -> bool:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from triplestore.engine import Queries
+from triplestore.engine.dialect import BEYOND
 from triplestore.expressions import calendar, exact, terms
 from triplestore.expressions.casts import cast
 from triplestore.expressions.decoding import rest
@@ -28,9 +29,9 @@ from triplestore.expressions.numerals import plain_text
 from triplestore.expressions.regex import read, replacement
 from triplestore.model.errors import LimitError, UsageError
 from triplestore.model.iris import is_absolute, resolve
-from triplestore.model.legal_terms import is_iri
+from triplestore.model.legal_terms import TERM_DEPTH, is_iri
 from triplestore.model.stopping import check_for
-from triplestore.model.triple_terms import split_triple, triple_token
+from triplestore.model.triple_terms import depth, split_triple, triple_token
 
 _AT_ONCE: Final = 1 << 24
 """Bytes of texts that are Python's at a time, who takes up to four for a character: an engine gives two thousand long
@@ -170,6 +171,15 @@ def _next_day(text: str) -> Text:
     return f"{'-' * (year < 0)}{abs(year):04}-{day.month:02}-{day.day:02}T00:00:00{found[4]}"
 
 
+def _triple(subject: str, predicate: str, obj: str) -> Text:
+    if obj.startswith("(") and depth(obj) >= TERM_DEPTH:
+        raise LimitError(
+            f"{BEYOND}TRIPLE would make a triple term more than {TERM_DEPTH} deep: name the inner ones by rdf:reifies, "
+            "and refer to the names"
+        )
+    return triple_token(subject, predicate, obj)
+
+
 def _part(triple: str, place: str) -> str:
     return split_triple(f"({triple})")[int(place)]
 
@@ -196,7 +206,7 @@ VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_next_day": (1, on_distinct(_next_day)),
     "tl_upper": (1, on_distinct(str.upper)),
     "tl_lower": (1, on_distinct(str.lower)),
-    "tl_triple": (3, on_distinct(triple_token)),
+    "tl_triple": (3, on_distinct(_triple)),
     "tl_part": (2, on_distinct(_part)),
     "tl_triples_equal": (2, on_distinct(_triples_equal)),
     "tl_replace": (4, on_texts(_replace)),

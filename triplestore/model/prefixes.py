@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ WELL_KNOWN: Final = {
     "dbr": "http://dbpedia.org/resource/",
 }
 """The prefixes that are read without a declaration, where a store has none of the name."""
+
+log = logging.getLogger(__name__)
 
 MOST: Final = 1_000
 """Prefixes that a store keeps: every manifest has them."""
@@ -120,13 +123,19 @@ class Prefixes:
 
     def met(self, found: Iterable[Prefix]) -> Prefixes:
         """With the declarations of files or requests behind what was there; one without an IRI takes away those of its
-        name that are not the user's own. What is too long, or one too many, is not kept."""
+        name that are not the user's own. What is too long is not kept; one too many neither, with a warning."""
         kept = {(known.name, known.iri): known for known in self.declarations}
+        left = 0
         for one in found:
             if not one.iri:
                 kept = {key: known for key, known in kept.items() if known.name != one.name or known.source == OWN}
-            elif len(kept) < MOST and one.is_kept:
-                kept.setdefault((one.name, one.iri), one)
+            elif one.is_kept and (one.name, one.iri) not in kept:
+                if len(kept) < MOST:
+                    kept[one.name, one.iri] = one
+                else:
+                    left += 1
+        if left:
+            log.warning("%d prefixes are not kept: a store keeps %d; `triplake prefixes` removes some", left, MOST)
         return Prefixes(tuple(kept.values()))
 
     def added(self, name: str, iri: str) -> Prefixes:

@@ -58,8 +58,12 @@ def test_shortest_and_longest() -> None:
     assert {token: names.token(token) for token in written} == written
 
 
-def test_bounds() -> None:
+def test_bounds(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.clear()
     full = Prefixes().met(Prefix(f"p{i}", "http://e/", "a.ttl") for i in range(2 * MOST))
+    assert [record.getMessage() for record in caplog.records] == [
+        "1000 prefixes are not kept: a store keeps 1000; `triplake prefixes` removes some"
+    ]
     assert len(full.declarations) == MOST
     with pytest.raises(UsageError, match="as many as it keeps"):
         full.added("one", "http://more/")

@@ -1,4 +1,7 @@
-"""Numbers, times and durations that are too long to be computed with fail a query; they do not lose their values."""
+"""Values that are too long or too deep to be computed with fail a query; they do not come out unbound.
+
+Texts have tests of their own (`test_text_limits`), and so have patterns (`test_sparql_regex`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from triplake.sparql import query
 from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.model.errors import LimitError
-from triplestore.model.terms import XSD
+from triplestore.model.legal_terms import TERM_DEPTH
+from triplestore.model.terms import XSD, to_ntriples
 
 LONG = "1" * 10_001
 FACTS = {
@@ -22,20 +26,28 @@ FACTS = {
     "time": f'"2020-01-01T00:00:00.{LONG}Z"^^<{XSD}dateTime>',
     "day": f'"P1D"^^<{XSD}dayTimeDuration>',
 }
+DEEP = "<u:o>"
+for _ in range(TERM_DEPTH):
+    DEEP = f"(<u:s> <u:p> {to_ntriples(DEEP)})"
+FACTS["deep"] = DEEP
+NUMBERS = "a number, time or duration of more than"
 WHERE = "{ ?s " + "; ".join(f"<u:{name}> ?{name}" for name in FACTS) + " }"
 TOO_LONG = {
-    "?whole + 1": "10,000 digits",
-    "1 - ?fraction": "10,000 digits",
-    "-?whole": "10,000 digits",
-    "ROUND(?fraction)": "10,000 digits",
-    "?half * ?half": "10,000 digits",
-    "SUM(?whole)": "10,000 digits",
-    "AVG(?fraction)": "10,000 digits",
-    "?duration + ?day": "4,000 characters",
-    "?time - ?day": "4,000 characters",
-    "SUM(?duration)": "4,000 characters",
+    "?whole + 1": f"{NUMBERS} 10,000 digits",
+    "1 - ?fraction": f"{NUMBERS} 10,000 digits",
+    "-?whole": f"{NUMBERS} 10,000 digits",
+    "ROUND(?fraction)": f"{NUMBERS} 10,000 digits",
+    "?half * ?half": f"{NUMBERS} 10,000 digits",
+    "SUM(?whole)": f"{NUMBERS} 10,000 digits",
+    "AVG(?fraction)": f"{NUMBERS} 10,000 digits",
+    "?duration + ?day": f"{NUMBERS} 4,000 characters",
+    "?time - ?day": f"{NUMBERS} 4,000 characters",
+    "SUM(?duration)": f"{NUMBERS} 4,000 characters",
+    "TRIPLE(<u:s>, <u:p>, ?deep)": "TRIPLE would make a triple term more than 100 deep",
 }
 FITTING = {
+    "OBJECT(TRIPLE(<u:s>, <u:p>, OBJECT(?deep))) = OBJECT(?deep)": "true",
+    "IF(?half > 1, 7, TRIPLE(<u:s>, <u:p>, ?deep))": "7",
     "STRLEN(STR(?whole))": "10001",
     "IF(?whole > 1, 2, 3)": "2",
     "?half + 0 = ?half": "true",
@@ -46,7 +58,7 @@ FITTING = {
 def test_values_that_are_too_long(engine: Engine) -> None:
     graph = make_graph(engine, [("<u:s>", f"<u:{name}>", token) for name, token in FACTS.items()])
     for expression, limit in TOO_LONG.items():
-        with pytest.raises(LimitError, match=f"beyond a limit: a number, time or duration of more than {limit}"):
+        with pytest.raises(LimitError, match=f"beyond a limit: {limit}"):
             print(expression, list(query(graph, f"SELECT ({expression} AS ?v) {WHERE}")))
     selected = " ".join(f"({expression} AS ?v{n})" for n, expression in enumerate(FITTING))
     ((*found,),) = query(graph, f"SELECT {selected} {WHERE}")
@@ -58,6 +70,6 @@ def test_values_that_are_too_long(engine: Engine) -> None:
 def test_a_rule_over_such_a_number(tmp_path: Path) -> None:
     (tmp_path / "sum.dlog").write_text("[?x, <u:q>, ?n] :- [?x, <u:p>, ?y], BIND(?y + 1 AS ?n) .\n")
     with Store.create(tmp_path / "kg", rules=[str(tmp_path / "sum.dlog")]) as store:
-        with pytest.raises(LimitError, match="beyond a limit: a number, time or duration of more than 10,000 digits"):
+        with pytest.raises(LimitError, match=f"beyond a limit: {NUMBERS} 10,000 digits"):
             store.sparql_update(f"INSERT DATA {{ <u:s> <u:p> {LONG} }}")
         assert not store.query("ASK { ?s ?p ?o }").boolean
