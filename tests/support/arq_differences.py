@@ -131,8 +131,13 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
         c.of("<", ">", "<=", ">=") and any((operand or "").startswith('"NaN"') for operand in c.operands)
     ),
     "XPath F&O 3.1, 4.4.4: the ROUND of NaN is NaN": lambda c: c.of("ROUND") and (c.ours or "").startswith('"NaN"'),
-    "XPath F&O 3.1, 5.6.1: \\w is of Unicode": lambda c: (
-        c.of("REGEX", "REPLACE") and "\\w" in c.form and not (c.operands[0] or "").isascii()
+    "XSD 1.1, G.4.2.5: \\w is of Unicode, with symbols and without the underscore": lambda c: (
+        c.of("REGEX", "REPLACE")
+        and "\\w" in c.form
+        and bool(re.search(r"[^\0-\x7f]|[_$+<=>^`|~]", c.operands[0] or ""))
+    ),
+    "XPath F&O 3.1, 5.6.1: a back-reference to a group that has matched nothing is the empty text": lambda c: (
+        c.of("REGEX") and "(a)|b" in c.form and "b" in (c.operands[0] or "")
     ),
     "SPARQL 17.2.2: the truth of an ill-typed number is false": lambda c: (
         c.theirs is None and (c.of("IF", "&&", "||") or c.form.startswith("(!"))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from tests.conftest import MakeStore
 from tests.support.regex_random import found, random_pattern, random_text
 from tests.support.seeds import seeds
 from tests.support.sparql import make_graph
@@ -15,7 +17,7 @@ from tests.unit.sparql.test_sparql_functions import ERROR, FALSE, TRUE
 from triplake.sparql import query
 from triplestore.engine import Engine
 from triplestore.expressions.regex import LONGEST, LONGEST_TEXT
-from triplestore.model.errors import LimitError
+from triplestore.model.errors import InputError, LimitError
 from triplestore.model.terms import literal_token
 
 CASES: dict[str, str | None] = {
@@ -240,3 +242,25 @@ def test_a_computed_regex(engine: Engine) -> None:
     text = "SELECT ?o { ?s ?p ?o BIND(SUBSTR('xb', 2) AS ?r) "
     text += "FILTER REGEX(?o, ?r, 'i') FILTER(REPLACE(?o, ?r, '-') = 'a-c') }"
     assert list(query(graph, text).tokens()) == [('"abc"',)]
+
+
+def test_patterns_of_rules_and_shapes(make_store: MakeStore, tmp_path: Path) -> None:
+    """They are those of queries, and so are their errors."""
+    (tmp_path / "twice.dlog").write_text(
+        '[?x, <u:twice>, ?r] :- [?x, <u:p>, ?y], FILTER(REGEX(?y, "(.)\\\\1")), '
+        'BIND(REPLACE(?y, "([a-z-[b]])\\\\1", "<$1>") AS ?r) .\n'
+    )
+    (tmp_path / "shape.ttl").write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . "
+        "<u:shape> a sh:NodeShape ; sh:targetSubjectsOf <u:p> ; "
+        'sh:property [ sh:path <u:p> ; sh:pattern "^([a-z-[x]])\\\\1$" ; sh:flags "i" ] .'
+    )
+    store = make_store([str(tmp_path / "twice.dlog")])
+    store.sparql_update("INSERT DATA { <u:a> <u:p> 'aA' . <u:b> <u:p> 'bb' . <u:c> <u:p> 'cc' . <u:d> <u:p> 'xx' }")
+    found = store.query("SELECT ?x ?r { ?x <u:twice> ?r } ORDER BY ?x").tokens()
+    assert list(found) == [("<u:b>", '"bb"'), ("<u:c>", '"<c>"'), ("<u:d>", '"<x>"')]
+    report = store.validate(tmp_path / "shape.ttl")
+    assert [result.as_dict()["focus"] for result in report.results] == ["<u:d>"]
+    (tmp_path / "wrong.ttl").write_text((tmp_path / "shape.ttl").read_text().replace("\\\\1", "\\\\2"))
+    with pytest.raises(InputError, match=r"\\2 refers to no group"):
+        store.validate(tmp_path / "wrong.ttl")
