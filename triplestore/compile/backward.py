@@ -234,12 +234,31 @@ class Backward:
         found = [self._ways(group, binding) for group in groups.values()]
         for ways in islice(product(*found), WAYS):
             chosen = dict(zip(groups, ways, strict=True))
-            yield from self._with_cells(rule, plain, head, binding, [chosen[key] for key in keys])
+            cells = [chosen[key] for key in keys]
+            elements = [e for e in plain.body if isinstance(e, ListOf | MemberOf)]
+            places = [self._places(e, each, binding) for e, each in zip(elements, cells, strict=True)]
+            for place in islice(product(*places), WAYS * WAYS):
+                yield from self._with_cells(rule, plain, head, binding, cells, place)
+
+    def _places(self, element: ListOf | MemberOf, cells: tuple[Cell, ...], binding: Binding) -> list[int]:
+        """The positions of a list at which MEMBER may have its member: several, where terms that became equal are
+        members of one list. A proof reads the member at one of them, before or after it equals the others."""
+        if isinstance(element, ListOf):
+            return [0]
+        item = self._item(element, binding)
+        return [i for i, (each, _) in enumerate(cells) if each == item and self._at(element, i, binding)]
 
     def _with_cells(
-        self, rule: Rule, plain: Rule, head: Atom | None, binding: Binding, ways: Sequence[tuple[Cell, ...]]
+        self,
+        rule: Rule,
+        plain: Rule,
+        head: Atom | None,
+        binding: Binding,
+        ways: Sequence[tuple[Cell, ...]],
+        places: Sequence[int],
     ) -> Iterator[BodyMatch]:
-        """The rule with its constants as ids (numbers in each spelling that the store has) and its lists as cells."""
+        """The rule with its constants as ids (numbers in each spelling that the store has) and its lists as cells.
+        places: for each list of `ways` the position of the member that MEMBER reads."""
         atoms: list[list[Triple]] = []  # alternatives of each atom
         lists: list[tuple[Known, int, int]] = []
         bound = dict(binding)
@@ -248,7 +267,7 @@ class Backward:
                 choices = [self._ids(t) for t in element.terms]
                 atoms.append([(s, p, o) for s, p, o in product(*choices)])
             elif isinstance(element, ListOf | MemberOf):
-                source, cells = self._id(element.list), ways[len(lists)]
+                source, cells, place = self._id(element.list), ways[len(lists)], places[len(lists)]
                 lists.append((source, len(atoms), len(atoms) + 2 * len(cells)))
                 node: Known = source
                 for i, (item, rest) in enumerate(cells):
@@ -256,7 +275,7 @@ class Backward:
                     after = f"#{len(lists)}.{i}.rest"
                     if isinstance(element, ListOf):
                         member = f"{element.items.stem}{element.items.first + i}"
-                    elif self._item(element, binding) == item and self._at(element, i, binding):
+                    elif i == place:
                         member = self._id(element.item)
                     if isinstance(member, str):
                         bound[member] = item

@@ -7,13 +7,14 @@ head each is an instance. What an aggregate was made of are premises too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from triplestore.compile.inline import bound_by
 from triplestore.compile.plan import Grouped, Made, Occurs, Row, Shape
-from triplestore.compile.schema import Constants, Fact, SchemaFacts
+from triplestore.compile.schema import Constants, Fact, SchemaFacts, Vocabulary
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import Terms, select
 from triplestore.dictionary import encoding
@@ -24,7 +25,7 @@ from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances
 from triplestore.model.equality import Equality
-from triplestore.model.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var
+from triplestore.model.rule import Aggregate, Atom, Rule, Span, SpanEnd, Var, constants_of
 from triplestore.model.tables import EQUAL_VALUED, token_sql
 from triplestore.model.terms import BUILTIN_IDS, SAME_AS
 from triplestore.proof.conditions import grounded
@@ -47,7 +48,7 @@ class _Known(Mint):
         return scratch.create("dictionary", f"SELECT x.token, t.id FROM ({tokens}) x JOIN term t ON {token} = x.token")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """The closure to explain: names of working tables (or views) of its normalised facts, of its classes (None:
     owl:sameAs is a property like any other), and of what it rests on, besides `asserted`, `fact` and `term`.
@@ -64,10 +65,39 @@ class Source:
     by_value: bool = False
     equality: Equality = Equality.REWRITE
 
-    @property
+    @cached_property
     def own_constants(self) -> Constants:
         """The constants of the rules and of the vocabulary, by the dictionary's own ids."""
         return Constants({**BUILTIN_IDS, **self.constants}, self.constants.equal)
+
+    @cached_property
+    def named(self) -> list[int]:
+        """The ids of the terms that the rules name, and of owl:sameAs."""
+        own = self.own_constants
+        used = {own[t] for r in self.rules for t in constants_of(r) if t in own}
+        return sorted(used | {i for ids in own.equal.values() for i in ids} | {SAME_AS})
+
+    @cached_property
+    def named_classes(self) -> list[tuple[int, int]]:
+        """The classes of these terms: (member, representative), sorted by member."""
+        return self.classes_of(self.named)
+
+    @cached_property
+    def schema(self) -> SchemaFacts:
+        """The schema part of the normalised facts."""
+        representatives = dict(self.named_classes)
+        condition = Vocabulary.under(lambda term: representatives.get(term, term)).condition
+        return SchemaFacts(self.engine.rows(f"SELECT s, p, o FROM {self.fact} WHERE {condition}"))
+
+    def classes_of(self, terms: Iterable[int]) -> list[tuple[int, int]]:
+        """The classes of some terms: (member, representative), sorted by member; none where equality is off."""
+        if self.same_as is None:
+            return []
+        listed = ", ".join(map(str, terms))
+        return self.engine.rows(
+            f"SELECT m.term, m.representative FROM {self.same_as} m WHERE m.representative IN "
+            f"(SELECT k.representative FROM {self.same_as} k WHERE k.term IN ({listed})) ORDER BY m.term"
+        )
 
 
 @dataclass(frozen=True, slots=True)

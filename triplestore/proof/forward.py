@@ -159,12 +159,10 @@ class Forward:
                 self.versions[fact].append(version)
                 self._known.pop(fact, None)
                 changed[fact] = None
-            for term in version.triple:
-                if term not in self.occurring:
-                    self.occurring[term] = self.round
-                    if version.reason is not None:
-                        self.mention[term] = version
+            self._occurs(version)
         for hub in hubs:
+            if isinstance(hub.reason, Version):  # else its members occur in what matched
+                self._occurs(hub.reason)
             for representative in self.equalities.add(hub, self.round):
                 changed[representative, SAME_AS, representative] = None
         while True:
@@ -185,6 +183,14 @@ class Forward:
         if any(fact[1] == SAME_AS for fact in changed):
             self._known.clear()
         return list(changed)
+
+    def _occurs(self, version: Version) -> None:
+        """Note the terms that a triple is the first to mention."""
+        for term in version.triple:
+            if term not in self.occurring:
+                self.occurring[term] = self.round
+                if version.reason is not None:
+                    self.mention[term] = version
 
     def _fire(self, instance: Instance, found: list[Version], hubs: list[Hub]) -> None:
         if not self._possible(instance):

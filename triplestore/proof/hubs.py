@@ -59,7 +59,7 @@ def equality_shapes(region: Slice) -> dict[Shape, dict[Row, str]]:
     source = region.source
     rules = [r for r in source.rules if r.monotone and any(head.p == f"<{OWL}sameAs>" for head in r.heads)]
     normal = source.own_constants.under(region.normal)
-    program = Specialiser(rules, Equality.REWRITE).program(region.schema, normal)
+    program = Specialiser(rules, Equality.REWRITE).program(region.source.schema, normal)
     same = region.normal(SAME_AS)
     kept: dict[Shape, dict[Row, str]] = {}
     for shape, rows in program.instances.items():

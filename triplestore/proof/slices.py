@@ -14,12 +14,12 @@ from typing import Final
 
 from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Place, Triple
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
-from triplestore.compile.schema import Fact, SchemaFacts, Vocabulary
+from triplestore.compile.schema import Fact, SchemaFacts
 from triplestore.compile.sql import select
 from triplestore.engine.scratch import Scratch
 from triplestore.materialise.statements import instances, triples_table
 from triplestore.model.equality import Equality
-from triplestore.model.rule import Aggregate, constants_of
+from triplestore.model.rule import Aggregate
 from triplestore.model.terms import SAME_AS
 from triplestore.proof.computed import Computed, Source
 
@@ -80,12 +80,10 @@ class Slice:
         self._asserted_sets: dict[Fact, set[Fact]] = {}
         self._sample = sample
         self._scratch = Scratch(source.engine)
-        constants = source.own_constants
-        used = {constants[t] for r in source.rules for t in constants_of(r) if t in constants}
-        self.meet(used | {i for ids in constants.equal.values() for i in ids} | {SAME_AS})
-        schema = Vocabulary.under(self.normal).condition
-        self.schema = SchemaFacts(self.source.engine.rows(f"SELECT s, p, o FROM {source.fact} WHERE {schema}"))
-        self.backward = Backward(source.rules, self.schema, constants, self.normal, source.same_as is not None)
+        self._met.update(source.named)
+        self._add_classes(source.named_classes)
+        congruent = source.same_as is not None
+        self.backward = Backward(source.rules, source.schema, source.own_constants, self.normal, congruent)
 
     # -- ids -------------------------------------------------------------------------------------------------------
 
@@ -106,14 +104,11 @@ class Slice:
         """Fetch the classes of ids not met before (representatives, or constants of rules)."""
         fresh = sorted({*ids} - self._met)
         self._met.update(fresh)
-        if not fresh or self.source.same_as is None:
-            return
-        engine, same_as = self.source.engine, self.source.same_as
-        listed = ", ".join(map(str, fresh))
-        for term, representative in engine.rows(
-            f"SELECT m.term, m.representative FROM {same_as} m WHERE m.representative IN "
-            f"(SELECT k.representative FROM {same_as} k WHERE k.term IN ({listed})) ORDER BY m.term"
-        ):
+        if fresh:
+            self._add_classes(self.source.classes_of(fresh))
+
+    def _add_classes(self, members: Iterable[tuple[int, int]]) -> None:
+        for term, representative in members:
             if term not in self._representative:
                 self._representative[term] = representative
                 self.classes.setdefault(representative, []).append(term)
@@ -203,7 +198,7 @@ class Slice:
             schema = source.own_constants.vocabulary.condition
             facts = self.source.engine.rows(f"SELECT s, p, o FROM fact WHERE {schema}")
             return Computed(source, SchemaFacts(facts), lambda term: term)
-        return Computed(source, self.schema, self.normal)
+        return Computed(source, source.schema, self.normal)
 
     def _with_members(self, match: BodyMatch) -> BodyMatch:
         """The match with what its aggregates were made of among its atoms."""

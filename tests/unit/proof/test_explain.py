@@ -7,9 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rdflib import RDF, Namespace, URIRef
+from rdflib import OWL, RDF, Namespace, URIRef
 
+from tests.conftest import MakeStore
 from tests.support.cli import done, run
+from tests.support.proofs import check
+from tests.support.stores import as_terms, tokens
+from triplake import rulesets
 from triplestore import Store
 from triplestore.proof import text
 from triplestore.server.readers import Readers
@@ -251,6 +255,39 @@ def test_a_list_with_two_ways_to_its_end(tmp_path: Path, early: str, late: str) 
             proof = store.explain((URIRef(f"http://e/{name}"), RDF.type, URIRef(f"http://e/{of}")))
             assert proof is not None
             assert (proof.by, proof.depth) == ("cls-uni" if of == "C" else "cls-int1", 1)
+
+
+MERGED = """
+ex:C owl:oneOf (ex:a ex:b ex:c) ; owl:onProperty ex:p ; owl:hasValue ex:v . ex:p a owl:InverseFunctionalProperty .
+"""
+
+
+def test_members_of_a_list_that_the_list_makes_one(make_store: MakeStore, tmp_path: Path) -> None:
+    """Each is read from its own place, before it equals the others."""
+    (tmp_path / "data.ttl").write_text(DATA[: DATA.index("ex:Student")] + MERGED)
+    store = make_store(("owl2rl",))
+    store.load(tmp_path / "data.ttl")
+    asserted, rules = tokens(store, "asserted"), rulesets.named("owl2rl").rules
+    goals = tokens(store) - asserted
+    assert ("<http://example.org/a>", f"<{OWL.sameAs}>", "<http://example.org/c>") in goals
+    for goal in sorted(goals):
+        proof = store.explain(as_terms([goal])[0])
+        assert proof is not None, goal
+        check(proof, goal, asserted, rules, True, by_value=True)
+
+
+def test_a_term_that_only_an_equality_of_a_rule_mentions_occurs(tmp_path: Path) -> None:
+    """What a rule makes equal occurs by that, so that rules over `?x owl:sameAs ?z` match it."""
+    (tmp_path / "own.dlog").write_text(
+        "PREFIX ex: <http://example.org/>\n"
+        "@rule made [ex:new, owl:sameAs, ex:old] :- [?z, ex:p, ?x] .\n"
+        "@rule seen [?x, ex:q, ?z] :- [ex:new, owl:sameAs, ?z], [?x, owl:sameAs, ?z] .\n"
+    )
+    with Store.create(tmp_path / "kg", ["none", tmp_path / "own.dlog"], engine="duckdb") as store:
+        store.update(add=[(EX.s, EX.p, EX.o)])
+        proof = store.explain((EX.new, EX.q, EX.old))
+        assert proof is not None
+        assert {step.by for step in proof.steps()} >= {"made", "seen", "asserted"}
 
 
 def test_conditions_are_written_by_prefixes() -> None:
