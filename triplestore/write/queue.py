@@ -1,9 +1,13 @@
-"""Updates that wait for their turn, and are carried out together: one transaction for all that have come meanwhile.
+"""Updates that wait for their turn, and are carried out together: one transaction for all that have arrived meanwhile.
 
 What becomes of the store is what it would be if each were carried out alone, in the order in which they were brought:
 plain ones are netted (`pending`), and a request with patterns sees what those before it have made. So an addition and a
-deletion of one triple cancel each other before any work is done (Illich and Glimm: fully dynamic updates), and one
-commit makes all of them durable.
+deletion of one triple that wait together cancel each other before any work is done, and one commit makes all of them
+durable.
+
+The queue only batches updates that wait. It cannot add to a transaction that has begun: an update that is submitted
+during a long deletion waits until that deletion ends. Fully dynamic maintenance, which takes up new changes between the
+rounds of a running one (Illich and Glimm), is not implemented.
 """
 
 from __future__ import annotations
