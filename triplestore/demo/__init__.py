@@ -126,10 +126,11 @@ class Demo:
 
     def _inconsistency(self, store: Store) -> None:
         self._step("But the data contradicts itself: Barent and Carel Fabritius were brothers", f"check {self.name}")
-        for violation in store.check():
+        for violation in store.check(by=True):
             self._say(f"{violation.rule}:")
-            for triple in violation.triples:
-                self._say(f"  {' '.join(_short(term.n3()) for term in triple)}")
+            for triple in violation.because:
+                because = "" if triple in violation.at_fault else "because "
+                self._say(f"  {because}{' '.join(map(_short, triple))}")
 
     def _update(self, store: Store, before: Mapping[str, Any]) -> None:
         self._step("Take the wrong link away: the class splits", f"update {self.name} updates/{UPDATE}")

@@ -41,7 +41,8 @@ class Explained:
 
     @in_turn
     def check(self, limit: int | None = None, by: bool = False) -> list[Violation]:
-        """The inconsistencies: rule id and triples at fault, in a stable order; `limit` of each rule at most.
+        """The inconsistencies: rule id and triples at fault, as they are asserted where they are, in a stable order;
+        `limit` of each rule at most.
 
         by: also look for the rules by which two values are one, and for proofs of what rests on equal terms.
         """

@@ -10,7 +10,8 @@ from triplestore.dictionary import encoding
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
-from triplestore.model.terms import from_rdflib, to_rdflib
+from triplestore.model.terms import OWL, from_rdflib, to_rdflib
+from triplestore.model.terms import SAME_AS as SAME_AS_ID
 from triplestore.read.graphs import graphs_of, graphs_of_facts
 from triplestore.read.reasoning import reasoning, rules_of
 from triplestore.read.session import Session
@@ -19,8 +20,10 @@ from triplestore.storage.manifest import RulesetText
 if TYPE_CHECKING:
     from rdflib.term import Node
 
+    from triplestore.compile.schema import Fact
     from triplestore.proof.computed import Source
     from triplestore.proof.proof import Proof
+    from triplestore.proof.slices import Slice
     from triplestore.proof.why_same import Chain, EqualityClass
 
 
@@ -30,7 +33,8 @@ PROVED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """An inconsistency: the rule's id and the triples at fault (rdflib terms; representatives of their classes).
+    """An inconsistency: the rule's id and the triples at fault (rdflib terms), as they are asserted where they are; of
+    a triple that is inferred, the terms that represent their classes.
 
     by: for two values that are equal, if asked for, the rules of a shortest chain of equalities between them
     ("asserted": one was asserted). graphs: where the store has named graphs, those (tokens) that assert each of the
@@ -50,8 +54,7 @@ class Violation:
 
     @property
     def at_fault(self) -> tuple[tuple[str, str, str], ...]:
-        """The triples (tokens) at fault, of the terms as they are where there is a proof, else of the terms that
-        represent them."""
+        """The triples (tokens) at fault: the premises of the proof where there is one, else `triples`."""
         return self.premises or tuple((from_rdflib(s), from_rdflib(p), from_rdflib(o)) for s, p, o in self.triples)
 
     @property
@@ -69,6 +72,8 @@ def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
     from triplestore.materialise.same_as import is_clash
 
     found = _sourced(session, _violations(session, limit))
+    merged = _merged(session, {i for _, row in found for i in row})
+    found = _in_own_terms(session, found, merged)
     if not by:
         return [violation for violation, _ in found]
     equal = [(row[0], row[2]) for violation, row in found if is_clash(violation.rule, row)]
@@ -77,15 +82,77 @@ def check(session: Session, limit: int | None, by: bool) -> list[Violation]:
 
         rules = iter(made_equal_by(source(session), equal))
         found = [(replace(v, by=next(rules)) if is_clash(v.rule, row) else v, row) for v, row in found]
-    return _proved(session, found)
+    return _proved(session, found, merged)
 
 
-def _proved(session: Session, found: list[tuple[Violation, list[int]]]) -> list[Violation]:
+Found = list[tuple[Violation, list[int]]]
+"""Violations, each with its row: the ids that represent the terms of its triples, one after another."""
+
+
+def _in_own_terms(session: Session, found: Found, merged: set[int]) -> Found:
+    """Violations with the triples at fault as they are asserted, where they are, not in the terms that represent
+    theirs. merged: the terms that equal others."""
+    if not merged:
+        return found
+    from triplestore.proof.slices import Slice
+
+    region = Slice(source(session))
+    region.meet(merged)
+    resting = [n for n, (_, row) in enumerate(found) if merged & {*row}]
+    facts = {n: [(row[i], row[i + 1], row[i + 2]) for i in range(0, len(row), 3)] for n, (_, row) in enumerate(found)}
+    region.want(fact for n in resting for fact in map(region.normal_fact, facts[n]))
+    region.settle()
+    own = {n: _asserted_as(region, facts[n]) for n in resting}
+    tokens = encoding.decode(session.engine, {i for triples in own.values() for triple in triples for i in triple})
+    terms = {i: to_rdflib(token) for i, token in tokens.items()}
+    shown = list(found)
+    for n, triples in own.items():
+        violation, row = found[n]
+        written = tuple((terms[s], terms[p], terms[o]) for s, p, o in triples)
+        shown[n] = replace(violation, triples=written), row
+    return _with_equal_terms(session, shown, own)
+
+
+def _with_equal_terms(session: Session, found: Found, own: dict[int, list[Fact]]) -> Found:
+    """Violations with the two terms of equalities that no other of the triples names, as members of a list are: those
+    of a proof, of the first `PROVED`."""
+    from triplestore.proof.explain import explain_violation
+
+    shown = list(found)
+    unclear = [n for n, triples in own.items() if any(p == SAME_AS_ID and s == o for s, p, o in triples)]
+    for n in unclear[:PROVED]:
+        violation, row = found[n]
+        proof = explain_violation(source(session), violation.rule, row)
+        equal = iter([step.tokens for step in proof.premises if step.tokens and step.tokens[1] == f"<{OWL}sameAs>"])
+        triples = []
+        for triple, (s, p, o) in zip(violation.triples, own[n], strict=True):
+            named = next(equal, None) if p == SAME_AS_ID and s == o else None
+            triples.append(triple if named is None else (to_rdflib(named[0]), to_rdflib(named[1]), to_rdflib(named[2])))
+        shown[n] = replace(violation, triples=tuple(triples)), row
+    return shown
+
+
+def _asserted_as(region: Slice, facts: Sequence[Fact]) -> list[Fact]:
+    """Facts (ids of representatives) as triples that are asserted; an equality is one of terms that the others name."""
+    shown: list[Fact] = []
+    named: dict[int, dict[int, None]] = {}
+    for fact in facts:
+        given = region.asserted.get(region.normal_fact(fact), []) if fact[1] != SAME_AS_ID else []
+        best = min(given, key=lambda triple: (triple[0] == triple[2], triple), default=fact)
+        shown.append(best)
+        for term in best if best is not fact else ():
+            named.setdefault(region.normal(term), {})[term] = None
+    for place, (s, p, o) in enumerate(shown):
+        if p == SAME_AS_ID and s == o and len(several := list(named.get(region.normal(s), ()))) > 1:
+            shown[place] = several[0], p, several[1]
+    return shown
+
+
+def _proved(session: Session, found: Found, merged: set[int]) -> list[Violation]:
     """Violations, the first of those that rest on equal terms with proofs."""
     from triplestore.materialise.same_as import is_clash
     from triplestore.proof.explain import explain_violation
 
-    merged = _merged(session, {i for _, row in found for i in row})
     resting = [n for n, (v, row) in enumerate(found) if is_clash(v.rule, row) or merged & {*row}][:PROVED]
     proofs = [explain_violation(source(session), found[n][0].rule, found[n][1]) for n in resting]
     proved = dict(zip(resting, with_graphs(session, proofs), strict=True))
@@ -93,16 +160,15 @@ def _proved(session: Session, found: list[tuple[Violation, list[int]]]) -> list[
 
 
 def _merged(session: Session, ids: set[int]) -> set[int]:
-    """Those of some representatives that stand for more terms than one."""
-    pi = source(session).same_as if ids and session.view.congruent else None
-    if pi is None:
+    """Those of some terms that equal others."""
+    classes = source(session).same_as if ids and session.view.congruent else None
+    if classes is None:
         return set()
     listed = ", ".join(map(str, sorted(ids)))
-    rows = session.engine.rows(f"SELECT DISTINCT representative FROM {pi} WHERE representative IN ({listed})")
-    return {representative for (representative,) in rows}
+    return {term for (term,) in session.engine.rows(f"SELECT term FROM {classes} WHERE term IN ({listed})")}
 
 
-def _sourced(session: Session, found: list[tuple[Violation, list[int]]]) -> list[tuple[Violation, list[int]]]:
+def _sourced(session: Session, found: Found) -> Found:
     """Violations with the graphs of their triples."""
     triples = {tuple(row[i : i + 3]) for _, row in found for i in range(0, len(row), 3)}
     names = graphs_of_facts(session, triples)
