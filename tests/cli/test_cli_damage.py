@@ -56,7 +56,9 @@ def _garbage(store: Path) -> None:
 
 
 def _newer_version(store: Path) -> None:
-    _newest(store).write_text(json.dumps(json.loads(_newest(store).read_text()) | {"format": 99}))
+    said = {**json.loads(_newest(store).read_text()), "format": 99}
+    del said["checksum"]
+    _newest(store).write_text(json.dumps(said))
 
 
 def _newer_store(store: Path) -> None:
@@ -65,6 +67,20 @@ def _newer_store(store: Path) -> None:
 
 def _no_mark(store: Path) -> None:
     (store / "triplake.json").write_text("garbage")
+
+
+def _other_mark(store: Path) -> None:
+    """All versions are kept, instead of a hundred."""
+    mark = store / "triplake.json"
+    mark.write_text(mark.read_text().replace('"keep"', '"kaep"'))
+
+
+def _lost_mark(store: Path) -> None:
+    (store / "triplake.json").unlink()
+
+
+def _other_manifest(store: Path) -> None:
+    shutil.copyfile(store / "_versions/0000000001.json", _newest(store))
 
 
 def _no_versions(store: Path) -> None:
@@ -80,8 +96,11 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (_scribble, rf"kg/data/\S+\.parquet \(table \w+, version 2\) .* \(.*\){TOLD}"),
     (_garbage, r"kg/_versions/0000000002\.json cannot be read \(.*\); restore it"),
     (_newer_version, "version 2 was written by a newer Triplake; install that one"),
-    (_newer_store, "kg is of store format 99, this program reads up to 7; install a newer Triplake"),
-    (_no_mark, r"kg/triplake\.json cannot be read \(.*\); restore it"),
+    (_newer_store, "kg is of store format 99, this program reads up to 8; install a newer Triplake"),
+    (_no_mark, r"kg/triplake\.json cannot be read \(.*\); `triplake restore kg --from BACKUP`.* --to VERSION` writes"),
+    (_other_mark, r"kg/triplake\.json cannot be read \(it is not what was written: its checksum differs\); `triplake"),
+    (_lost_mark, r"kg/triplake\.json is missing; `triplake restore kg --from BACKUP`"),
+    (_other_manifest, r"kg/_versions/0000000002\.json cannot be read \(it is the manifest of version 1\); restore it"),
     (_no_versions, "kg holds no version.*triplake restore kg --from BACKUP"),
 ]
 
@@ -101,6 +120,21 @@ class TestDamage:
             if damage is _scribble and command != "vacuum":
                 continue  # a write does not read every file
             refused(5, command, "kg", *rest, says=says)
+
+    @pytest.mark.parametrize("damage", [_no_mark, _other_mark, _lost_mark])
+    def test_a_damaged_mark_is_verified_and_written_again(self, kg: Path, damage: Callable[[Path], None]) -> None:
+        before = stats("kg")
+        damage(kg)
+        found = run("verify", "kg", "--json")
+        assert found.code == 5
+        assert json.loads(found.out)["whole"] == []
+        assert [one["path"] for one in json.loads(found.out)["damages"]] == ["triplake.json"]
+        assert re.search(r"without triplake\.json no version .*`triplake restore kg --to 2` writes it again", found.err)
+        refused(2, "restore", "kg", "--to", "7", says="kg has no version 7; it has 1 to 2")
+        done("restore", "kg", "--to", "2")
+        assert stats("kg") == before
+        assert "all versions" in run("retention", "kg").out
+        assert run("verify", "kg").code == 0
 
     def test_an_older_version_can_be_read(self, kg: Path) -> None:
         _garbage(kg)

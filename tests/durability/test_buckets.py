@@ -17,6 +17,7 @@ from rdflib import OWL, RDF, RDFS
 from tests.support.buckets import KG, E, Objects, changed, content, made, whole, winners
 from tests.support.cli import done
 from triplestore import Store, objects
+from triplestore.engine import verification
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import bucket, cache, leases
 from triplestore.storage.bucket import Bucket
@@ -246,6 +247,7 @@ class TestStore:
 
     def test_files_are_read_in_parts(self, lake: dict[str, Objects], monkeypatch: pytest.MonkeyPatch) -> None:
         """Of large files, a change brings the pages that it needs."""
+        monkeypatch.setattr(verification, "WITH_BLOCKS", 0)
         made(KG)
         monkeypatch.setattr(bucket, "WHOLE", 0)
         monkeypatch.setattr(in_memory, "PAGED", 0)

@@ -21,7 +21,7 @@ from tests.support.cli import run
 from tests.support.histories import in_a_store
 from tests.support.pages import small_pages
 from triplestore import Store
-from triplestore.storage.manifest import from_json, to_json
+from triplestore.storage.manifest import from_json, signed, to_json
 from triplestore.storage.versions import Versions
 from triplestore.write.deep import deep
 
@@ -54,7 +54,6 @@ def rewritten(
     versions = Versions(kg)
     manifest = Path(versions.path, versions.file(versions.version))
     said: dict[str, Any] = json.loads(manifest.read_text())
-    del said["checksum"]
     file = said["tables"][table]["files" if part == "turned" else part][place]
     file = file["turned"] if part == "turned" else file
     before, file["path"] = versions.data / file["path"], f"{table}-wrong.parquet"
@@ -65,7 +64,7 @@ def rewritten(
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "rows": pq.read_metadata(path).num_rows,
     }
-    manifest.write_text(json.dumps(to_json(from_json(said))))
+    manifest.write_text(json.dumps(to_json(from_json(signed(said)))))
 
 
 def one_more(table: pa.Table) -> pa.Table:

@@ -124,7 +124,7 @@ def wholes(jobs: dict[str, Job], tmp_path_factory: pytest.TempPathFactory) -> di
 
 
 JOBS = ["first load", "load", "update", "materialise", "compact"]
-STEPPED = [("first load", 8), ("update", 5), *(pytest.param(name, 1, marks=pytest.mark.long) for name in JOBS)]
+STEPPED = [("first load", 7), ("update", 5), *(pytest.param(name, 1, marks=pytest.mark.long) for name in JOBS)]
 
 
 class TestKilled:

@@ -13,6 +13,7 @@ from tests.conftest import MakeStore
 from triplestore import Store
 from triplestore.server.readers import Readers
 from triplestore.storage import patches
+from triplestore.storage.manifest import signed
 from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.verify import verify
@@ -114,5 +115,4 @@ def versions_text(text: str, number: int) -> str:
     import json
 
     data = json.loads(text) | {"version": number}
-    del data["checksum"]
-    return json.dumps(data)
+    return json.dumps(signed(data))

@@ -24,6 +24,7 @@ from triplestore.model.errors import ConflictError, UsageError
 from triplestore.read.log import log_of
 from triplestore.storage import leases
 from triplestore.storage.folder import Folder
+from triplestore.storage.manifest import signed
 from triplestore.storage.retention import DEFAULT, Retention
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.verify import examine, verify
@@ -150,8 +151,7 @@ def at_times(kg: Path, *times: str) -> None:
     for number, time in enumerate(times, 1):
         file = Path(kg, Versions(kg).file(number))
         data = json.loads(file.read_text()) | {"version": number, "created": time}
-        data.pop("checksum", None)
-        file.write_text(json.dumps(data))
+        file.write_text(json.dumps(signed(data)))
 
 
 def test_keeps_the_last_version_of_each_minute(kg: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from triplestore.engine import Engine
+from triplestore.engine import Engine, StoredFile, WrittenFile
 from triplestore.model.terms import SPELLING, spelling
 
 Edges = list[tuple[int, int]]
@@ -28,6 +28,15 @@ def pairs(*given: tuple[int, int]) -> pa.Table:
     return pa.table(
         {"a": pa.array([a for a, _ in given], pa.int64()), "b": pa.array([b for _, b in given], pa.int64())}
     )
+
+
+def stored(*paths: Path | str) -> list[StoredFile]:
+    """Files without checksums, for an engine to attach."""
+    found = []
+    for path in map(Path, paths):
+        rows, size = (pq.read_metadata(path).num_rows, path.stat().st_size) if path.exists() else (1, 0)
+        found.append(StoredFile(str(path), WrittenFile(path.name, rows, size)))
+    return found
 
 
 def values() -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -97,7 +98,7 @@ class PagedTables:
         if not turned:
             return file
         second = self._put(table, f"{name}-turned", FACT.turned)
-        return WrittenFile(file.path, file.rows, file.bytes, file.sha256, second)
+        return replace(file, turned=second)
 
     def _put(self, table: pa.Table, name: str, order: tuple[str, ...]) -> WrittenFile:
         path = self._versions.data / f"{name}.parquet"

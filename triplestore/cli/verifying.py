@@ -11,7 +11,7 @@ import click
 
 from triplestore.cli.options import NO, Common, at_option, common, counted, opening, say, warn
 from triplestore.model.errors import DamagedStoreError
-from triplestore.storage.place import DATA, VERSIONS
+from triplestore.storage.place import DATA, MARK, VERSIONS
 
 if TYPE_CHECKING:
     from triplestore.write.deep import Fault
@@ -33,7 +33,8 @@ def verify(options: Common, store: str, at: int | None, deep: bool, as_json: boo
     from triplestore.storage.versions import Versions
 
     versions = Versions(store)
-    versions.check()
+    if not (versions.numbers() and versions.mark_fault()):  # else it is one of the damages
+        versions.check()
     if at is not None and at not in versions.numbers():
         versions.read(at)  # says which there are
     found = read_all(versions, None if at is None else [at])
@@ -65,7 +66,10 @@ def verify(options: Common, store: str, at: int | None, deep: bool, as_json: boo
             f"`triplake vacuum {store}` deletes the files"
         )
     if found.unsummed:
-        warn(f"{counted(found.unsummed, 'file')} had no checksum (store format 2); the next write makes them")
+        warn(
+            f"{counted(found.unsummed, 'file')} not verified: a store of format 2 has no checksums. "
+            "The next write adds them"
+        )
     if faults:
         _faulty(store, found.versions[-1], faults, as_json)
     if not found.damages:
@@ -80,6 +84,12 @@ def verify(options: Common, store: str, at: int | None, deep: bool, as_json: boo
             f"`triplake vacuum {store} --keep-versions {keep}` forgets the damaged ones, and those before them"
         )
         raise SystemExit(NO)
+    if any(damage.path == MARK for damage in found.damages):
+        raise DamagedStoreError(
+            f"{summary}; without {MARK} no version can be opened: `triplake restore {store} --from BACKUP` brings it "
+            f"back, `triplake restore {store} --to {found.versions[-1]}` writes it again, with a retention of all "
+            "versions"
+        )
     way = f"none is whole: `triplake restore {store} --from BACKUP` brings it back from a backup"
     if found.whole:
         last = found.whole[-1]

@@ -9,6 +9,7 @@ from triplestore.engine.protocol import (
     Queries,
     Reader,
     Shared,
+    StoredFile,
     Workbench,
     WrittenFile,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "Queries",
     "Reader",
     "Shared",
+    "StoredFile",
     "Workbench",
     "WrittenFile",
 ]

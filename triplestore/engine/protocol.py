@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.plan import PlanStep
@@ -32,16 +32,33 @@ TURNED: Final = "-turned"
 
 
 @dataclass(frozen=True, slots=True)
+class Blocks:
+    """Checksums of the blocks of a file. size: bytes of each block, but for the last; crc32: the CRC-32 of each as four
+    bytes, little-endian, in base64."""
+
+    size: int
+    crc32: str
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A Parquet file that an engine wrote: path relative to the folder that was given, rows, bytes, and the SHA-256 of
     its bytes ("": it was written without). turned: the file of the same rows in the table's second order, if there is
-    one. Two are the same file whether or not the rest is known."""
+    one. blocks: checksums of its parts, if it is large. Two are the same file whether or not the rest is known."""
 
     path: str
     rows: int
     bytes: int
     sha256: str = field(default="", compare=False)
     turned: WrittenFile | None = field(default=None, compare=False)
+    blocks: Blocks | None = field(default=None, compare=False)
+
+
+class StoredFile(NamedTuple):
+    """A Parquet file for an engine to read: where the engine finds it, and what was written there."""
+
+    path: str
+    written: WrittenFile
 
 
 class Functions(Protocol):
@@ -164,8 +181,10 @@ class Files(Protocol):
     def elsewhere(self) -> bool:
         """Whether other machines do the work, which may not see the files of this one."""
 
-    def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
-        """Make view `name` over Parquet files (an empty one where there are none); they are read in place."""
+    def attach(self, name: str, files: Sequence[StoredFile], columns: Columns) -> None:
+        """Make view `name` over Parquet files (an empty one where there are none); they are read in place. What is
+        read first is compared with its checksums (`triplestore.engine.verification`): a statement that reads bytes that
+        were not written raises EngineError."""
 
     def keep_footers(self) -> None:
         """From now on keep the footers of Parquet files that are read in place, within the limit of memory, where the

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from triplestore.engine.disk import naming
 from triplestore.engine.protocol import TURNED, WrittenFile
+from triplestore.engine.verification import Digest, remember
 
 BATCH: Final = 100_000
 """Rows of a batch of an answer that is streamed, at most."""
@@ -51,8 +52,13 @@ def finished(path: Path, rows: int, name: str = "") -> WrittenFile:
     which it will be known, where it is to be renamed."""
     with naming(path), open(path, "r+b") as file:  # not every platform syncs what is open to be read
         os.fsync(file.fileno())
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return WrittenFile(name or path.name, rows, file.tell(), digest)
+        stat = os.fstat(file.fileno())
+        digest = Digest(stat.st_size)
+        while block := file.read(_BLOCK):
+            digest.update(block)
+        written = WrittenFile(name or path.name, rows, stat.st_size, digest.sha256, blocks=digest.blocks())
+    remember(written, stat)
+    return written
 
 
 def write_rows(rows: pa.Table, folder: Path, stem: str, group: int, turned: Sequence[str] = ()) -> WrittenFile:

@@ -30,7 +30,6 @@ from triplestore.model.tables import (
 from triplestore.read.cache import VersionCache
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest
-from triplestore.storage.verify import examine
 from triplestore.storage.versions import Versions
 
 MOST_INDEXED: Final = 10_000_000
@@ -79,23 +78,12 @@ class Workspace:
     def tables(self, *tables: Table) -> None:
         """Make sure that the tables are working tables, which can be written too."""
         missing = [table for table in tables if self._bound.get(table.name) != "table"]
-        self.sound(*missing)
         for table in missing:
             stored = f"stored_{table.name}"
             self.attach(table, stored)
             self.engine.create(table.name, Select(stored, table.names))
             self.engine.drop(stored)
             self._bound[table.name] = "table"
-
-    def sound(self, *tables: Table, most: int | None = None) -> None:
-        """Raise DamagedStoreError where a file of these tables, which are to be read whole into memory, is not what was
-        written: next to reading it, its checksum costs little. Spark does not read whole tables in this process. most:
-        of files of so many rows at most."""
-        if self.engine.resident and tables:
-            named = (file for table in tables for file in self.manifest.files_of(table.name).read)
-            read = {file for file in named if most is None or file.rows <= most}
-            if examine(self.versions, self.manifest, sums=True, among=read):
-                self.cache.clear()  # it may have been made of the copy that was damaged
 
     def indexed(self) -> None:
         """Make terms, and the facts of single resources, quick to find in the working tables. The indexes take some 30

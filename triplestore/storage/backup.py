@@ -12,11 +12,12 @@ from pathlib import Path
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import storage_errors
+from triplestore.engine.verification import CHANGED
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.place import DATA, within
-from triplestore.storage.verify import CHANGED, wrong
+from triplestore.storage.verify import wrong
 from triplestore.storage.versions import Versions
 
 

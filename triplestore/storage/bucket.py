@@ -6,21 +6,21 @@ uploaded before that; they are brought here to be read (`triplestore.storage.cac
 
 from __future__ import annotations
 
-import io
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import naming
+from triplestore.engine.verification import CheckedFile, opened_here
 from triplestore.engine.written import blocks_of
 from triplestore.model.errors import DamagedStoreError, StorageError
-from triplestore.objects import Entry, Objects, Ranges, of_hadoop, opened
+from triplestore.objects import Entry, Objects, of_hadoop, opened
 from triplestore.storage.cache import Cache
 from triplestore.storage.place import DATA, MARK, VERSIONS
 
@@ -181,11 +181,13 @@ class Bucket:
         self._is_shared = True
         return f"{of_hadoop(self.path)}/{DATA}"
 
-    def opened(self, file: WrittenFile) -> Path | io.RawIOBase:
+    def opened(self, file: WrittenFile) -> Path | CheckedFile:
         """See `Place`."""
-        if file.bytes <= WHOLE or (self.data / file.path).exists() or self._cache.find(file) is not None:
-            return self.here([file])[0]
-        return Ranges(self._objects, f"{DATA}/{file.path}", file.bytes)
+        here = (self.data / file.path).exists() or self._cache.find(file) is not None
+        if file.bytes <= WHOLE or file.blocks is None or here:
+            return opened_here(self.here([file])[0], file)
+        name = f"{DATA}/{file.path}"
+        return CheckedFile(self.at(name), file, partial(self._objects.part, name))
 
     def keep_here(self, names: Collection[str]) -> None:
         """See `Place`. What is in the cache stays there."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.disk import naming
+from triplestore.engine.verification import CheckedFile, opened_here
 from triplestore.engine.written import blocks_of
 from triplestore.objects import Entry
 from triplestore.storage import leases
@@ -146,9 +147,9 @@ class Folder:
     def shared(self) -> None:
         """See `Place`. What Spark's machines see of a folder, they see at the same path."""
 
-    def opened(self, file: WrittenFile) -> Path:
+    def opened(self, file: WrittenFile) -> Path | CheckedFile:
         """See `Place`."""
-        return self.data / file.path
+        return opened_here(self.data / file.path, file)
 
     def keep_here(self, names: Collection[str]) -> None:
         """See `Place`."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from triplestore.engine import WrittenFile
+from triplestore.engine.protocol import Blocks
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.equality import Equality
 from triplestore.model.errors import DamagedStoreError
@@ -17,13 +18,13 @@ from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.tables import QUAD
 from triplestore.storage.place import DATA, Place
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums. 4:
 `double` of an xsd:float is single precision, integers out of their datatype's bounds are no numbers. 5: manifests may
 have prefixes. 6: table `quad`, and what is the default graph. 7: files
-may have another in the second order of their table."""
+may have another in the second order of their table. 8: large files have checksums of their blocks; the mark has one."""
 
-READABLE: Final = (2, 3, 4, 5, 6, 7)
+READABLE: Final = (2, 3, 4, 5, 6, 7, 8)
 """The formats that it reads, every one since the second. A store of an older one is of this one with its next
 version."""
 
@@ -69,6 +70,12 @@ class RulesetText:
     name: str
     text: str | None = None
 
+
+_CHECKSUM: Final = "checksum"
+"""The key for the checksum of what stands beside it, in manifests and in the mark."""
+
+_CHECKED_FROM: Final = 8
+"""The format since which both have it always."""
 
 _EQUAL_VALUED: Final = "twins"
 """The key that manifests have for `Counters.equal_valued`."""
@@ -142,7 +149,33 @@ def _counters(data: dict[str, int]) -> Counters:
 
 def mark(retention: Mapping[str, Any]) -> str:
     """The text of `triplake.json`. retention: which versions are kept."""
-    return json.dumps({"format": FORMAT, **({"keep": dict(retention)} if retention else {})})
+    data = {"format": FORMAT, **({"keep": dict(retention)} if retention else {})}
+    return json.dumps(signed(data))
+
+
+def signed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON object with its checksum."""
+    data = {key: value for key, value in data.items() if key != _CHECKSUM}
+    return {**data, _CHECKSUM: _checksum(data)}
+
+
+def read_mark(text: str) -> dict[str, Any]:
+    """What the text of `triplake.json` says. Raises ValueError where that is not what was written."""
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("it is not a JSON object")
+    _check_checksum(data)
+    return data
+
+
+def _check_checksum(data: dict[str, Any]) -> None:
+    """Take the checksum out of a JSON object. Raises ValueError where it is not that of the rest."""
+    checksum = data.pop(_CHECKSUM, None)
+    if checksum is None:
+        if data.get("format") in READABLE and data["format"] >= _CHECKED_FROM:
+            raise ValueError("it is not what was written: it has no checksum")
+    elif checksum != _checksum(data):
+        raise ValueError("it is not what was written: its checksum differs")
 
 
 def check_format(number: object, path: Path | str, marked: str) -> None:
@@ -165,35 +198,39 @@ def to_json(manifest: Manifest) -> dict[str, Any]:
     data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest), "prefixes": prefixes}))
     for table in data["tables"].values():
         for file in (*table["files"], *table["tombstones"]):
-            _without_second(file)
+            _without_absent(file)
     data["counters"][_EQUAL_VALUED] = data["counters"].pop("equal_valued")
-    return {**data, "checksum": _checksum(data)}
+    return signed(data)
 
 
-def _without_second(file: dict[str, Any]) -> None:
-    """Leave out that a file has no second one, of which there are many."""
+def _without_absent(file: dict[str, Any]) -> None:
+    """Leave out that a file has no second one, and no checksums of blocks, as most have none."""
+    if file["blocks"] is None:
+        del file["blocks"]
     if file["turned"] is None:
         del file["turned"]
     else:
-        _without_second(file["turned"])
+        _without_absent(file["turned"])
 
 
 def _file(data: dict[str, Any]) -> WrittenFile:
-    turned = data.pop("turned", None)
-    return WrittenFile(**data, turned=None if turned is None else _file(turned))
+    turned, blocks = data.pop("turned", None), data.pop("blocks", None)
+    return WrittenFile(
+        **data,
+        turned=None if turned is None else _file(turned),
+        blocks=None if blocks is None else Blocks(**blocks),
+    )
 
 
 def _checksum(data: Mapping[str, Any]) -> str:
-    """Of a manifest without it: the SHA-256 of the JSON, keys sorted, without white space."""
+    """Of a manifest, or the mark, without it: the SHA-256 of the JSON, keys sorted, without white space."""
     return sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def from_json(data: dict[str, Any]) -> Manifest:
+    _check_checksum(data)
     if data["format"] > FORMAT:
         raise DamagedStoreError(f"version {data['version']} was written by a newer Triplake; install that one")
-    checksum = data.pop("checksum", None)
-    if checksum is not None and checksum != _checksum(data):
-        raise ValueError("it is not what was written: its checksum differs")
     del data["format"]
     tables = {
         name: TableFiles(*(tuple(map(_file, table[part])) for part in ("files", "tombstones")))

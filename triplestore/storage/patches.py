@@ -21,8 +21,8 @@ from triplestore.engine.sql import Select, Statement
 from triplestore.engine.written import write_rows
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles
-from triplestore.storage.place import to_read, to_write
-from triplestore.storage.verify import checked, sound
+from triplestore.storage.place import to_write
+from triplestore.storage.verify import checked, to_read
 from triplestore.storage.versions import Versions
 
 MANY: Final = 16
@@ -89,7 +89,6 @@ class TableRows:
         rows: Statement = Select(self.name, table.names)
         merging = unique(f"merging_{stem}")
         if merged:
-            sound(versions, merged)
             self.engine.attach(merging, to_read(versions.place, self.engine, merged), table.columns)
             rows = f"SELECT {table.select} FROM {merging} UNION ALL {rows}"
         name, turned = versions.new_stem(stem), _turned(table, stem)

@@ -91,7 +91,8 @@ class Place(Protocol):
         write more of them; None where there is none but a path."""
 
     def opened(self, file: WrittenFile) -> Path | RawIOBase:
-        """A file of data of which parts are to be read, and only those are brought here."""
+        """A file of data of which parts are to be read; only those are brought here, and compared with their checksums.
+        Raises AlteredError where the file is not what was written, now or when it is read."""
 
     def keep_here(self, names: Collection[str]) -> None:
         """Of the files of data that `here` has brought, or that were delivered, keep these on this machine, and those
@@ -138,14 +139,6 @@ class Place(Protocol):
     @property
     def has_versions(self) -> bool:
         """Whether there is a place for versions, where that can be lost."""
-
-
-def to_read(place: Place, engine: Files, files: Sequence[WrittenFile]) -> list[str]:
-    """Files of data as an engine finds them: on this machine, or where they are, for one that works on others."""
-    if engine.elsewhere and (url := place.shared()) is not None:
-        place.deliver(files)
-        return [f"{url}/{file.path}" for file in files]
-    return [str(path) for path in place.here(files)]
 
 
 def to_write(place: Place, engine: Files) -> str:

@@ -16,19 +16,19 @@ from triplestore.engine.sql import Select
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, patched
-from triplestore.storage.place import to_read
+from triplestore.storage.verify import to_read
 from triplestore.storage.versions import Versions
 
 
 def attach(engine: Engine, versions: Versions, manifest: Manifest, table: Table, name: str | None = None) -> None:
     """Make view `name` (default: the table's own) over a table of a version."""
     name = name or table.name
-    stored = manifest.files_of(table.name)
+    stored, of = manifest.files_of(table.name), f"table {table.name}, version {manifest.version}"
     if not stored.tombstones:
-        engine.attach(name, to_read(versions.place, engine, stored.files), table.columns)
+        engine.attach(name, to_read(versions.place, engine, stored.files, of), table.columns)
         return
-    engine.attach(f"{name}_added", to_read(versions.place, engine, stored.files), table.columns)
-    engine.attach(f"{name}_dead", to_read(versions.place, engine, stored.tombstones), table.columns)
+    engine.attach(f"{name}_added", to_read(versions.place, engine, stored.files, of), table.columns)
+    engine.attach(f"{name}_dead", to_read(versions.place, engine, stored.tombstones, of), table.columns)
     engine.view(name, minus(f"{name}_added", f"{name}_dead", table.names))
 
 
@@ -68,7 +68,8 @@ class _Views:
     def of(self, label: str, files: Sequence[WrittenFile]) -> str:
         """The view of some files."""
         name = self.scratch.table(f"{self.table.name}_{label}")
-        self.engine.attach(name, to_read(self.versions.place, self.engine, files), self.table.columns)
+        paths = to_read(self.versions.place, self.engine, files, f"table {self.table.name}")
+        self.engine.attach(name, paths, self.table.columns)
         return name
 
     def whole(self, manifest: Manifest) -> str:

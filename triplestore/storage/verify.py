@@ -1,23 +1,25 @@
-"""Whether the files of versions are what was written: there, of their size, with their checksum, or readable."""
+"""Whether the files of a store are what was written: there, of their size, with their checksum, or readable."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from triplestore.engine import WrittenFile
+from triplestore.engine import Files, StoredFile, WrittenFile
 from triplestore.engine.disk import check_damage
+from triplestore.engine.verification import CHANGED, AlteredError, compare, is_large
 from triplestore.engine.written import blocks_of, sum_of
-from triplestore.model.errors import DamagedStoreError, StorageError
+from triplestore.model.errors import DamagedStoreError, EngineError, StorageError
 from triplestore.storage import leases
-from triplestore.storage.manifest import Manifest, damaged
-from triplestore.storage.place import DATA
+from triplestore.storage.manifest import Manifest, damaged, remedy
+from triplestore.storage.place import DATA, MARK, Place
 from triplestore.storage.versions import Versions
 
 _AT_A_TIME: Final = 4
@@ -26,8 +28,8 @@ _AT_A_TIME: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file that is not as it was written: its path (relative to the store), its table ("" for a manifest), what is
-    wrong, and the versions that name it."""
+    """A file that is not as it was written: its path (relative to the store), its table ("" for a manifest, and for
+    `triplake.json`), what is wrong, and the versions that name it, or cannot be opened without it."""
 
     path: str
     table: str
@@ -60,7 +62,8 @@ class Verified:
 
 
 def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified:
-    """Read every file of versions (default: of all), each once. Those that a vacuum forgets meanwhile are left out."""
+    """Read every file of versions (default: of all), each once, and `triplake.json`. Those that a vacuum forgets
+    meanwhile are left out."""
     # In this order: a file that is listed has a writer who is alive still, or whose version is among those read.
     listed = [file.name for file in versions.place.listed(DATA)] if numbers is None else []
     if leases.writing(versions.place):
@@ -79,13 +82,15 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
     for file, what in wrong(versions, list(named), sums=True, stored=True):
         table, of = named[file]
         damages.append(Damage(f"{DATA}/{file.path}", table, what, tuple(of)))
+    if asked and (what := versions.mark_fault()):
+        damages.append(Damage(MARK, "", what, asked))
     left = set(versions.numbers())
     if not left.issuperset(asked):
         listed = []
     asked = tuple(number for number in asked if number in left)
     damages = [replace(d, versions=kept) for d in damages if (kept := tuple(n for n in d.versions if n in left))]
     unsummed = sum(not file.sha256 for file in named)
-    read, paths = all(damage.table for damage in damages), {file.path for file in named}
+    read, paths = all(d.table or d.path == MARK for d in damages), {file.path for file in named}
     strays = tuple(name for name in listed if read and name not in paths)
     if strays:
         still = {file.name for file in versions.place.listed(DATA)}
@@ -120,31 +125,61 @@ def look_for_damage(versions: Versions, *manifests: Manifest) -> None:
         )
 
 
-def sound(versions: Versions, files: Sequence[WrittenFile]) -> None:
-    """Raise DamagedStoreError where one of these files is not what was written: before it is rewritten."""
-    for file, what in wrong(versions, files, True):
-        raise _unreadable(versions, file, what)
+def to_read(place: Place, engine: Files, files: Sequence[WrittenFile], of: str = "") -> list[StoredFile]:
+    """Files of data as an engine finds them: on this machine, or where they are, for one that works on others. On this
+    machine those that are not large were compared with their checksums; the engine compares the others where it reads
+    them. of: what the files are of, for messages, as in "table fact, version 2".
+
+    Raises DamagedStoreError where a file is not what was written."""
+    if engine.elsewhere and (url := place.shared()) is not None:
+        place.deliver(files)
+        return [StoredFile(f"{url}/{file.path}", file) for file in files]
+    paths = place.here(files)
+    for file, path in zip(files, paths, strict=True):
+        if not is_large(file):
+            with suppress(FileNotFoundError):  # the engine says so
+                _compare(place, file, path, of)
+    return [StoredFile(str(path), file) for file, path in zip(files, paths, strict=True)]
 
 
 def checked(versions: Versions, file: WrittenFile) -> pa.Table:
-    """The rows of a small file. Raises DamagedStoreError where it is another than was written."""
+    """The rows of a small file. Raises DamagedStoreError where it is not what was written, EngineError where it is not
+    there: its version may have been forgotten since."""
+    place = versions.place
     try:
-        data = versions.place.here([file])[0].read_bytes()
-        if file.sha256 and hashlib.sha256(data).hexdigest() != file.sha256:
-            raise _unreadable(versions, file, CHANGED)
+        path = place.here([file])[0]
+        _compare(place, file, path)
         # `read_table` would import pandas where it is installed, which takes longer than all else.
-        return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
+        return pq.ParquetFile(path, pre_buffer=False).read()
+    except FileNotFoundError as error:
+        raise EngineError(f"there is no file {error.filename}") from error
     except (pa.ArrowException, OSError) as error:
         check_damage(error)
-        raise _unreadable(versions, file, f"cannot be read ({error})") from error
+        raise _damaged(place, file, f"cannot be read ({error})") from error
 
 
-def _unreadable(versions: Versions, file: WrittenFile, what: str) -> DamagedStoreError:
-    shown = versions.place.at(f"{DATA}/{file.path}")
-    return DamagedStoreError(f"{shown} {what}; `triplake verify {versions.path}` tells what can still be read")
+def _compare(place: Place, file: WrittenFile, path: Path, of: str = "") -> None:
+    """Compare a file on this machine with its checksums, unless this process has done so. A copy of a file from an
+    object store that is not what was written is brought again. Raises DamagedStoreError, FileNotFoundError."""
+    try:
+        try:
+            compare(path, file)
+        except AlteredError:
+            if not place.again(file):
+                raise
+            compare(place.here([file])[0], file)
+    except FileNotFoundError:
+        raise
+    except AlteredError as error:
+        raise _damaged(place, file, str(error).removeprefix(f"{path} "), of) from error
+    except OSError as error:
+        check_damage(error)
+        raise _damaged(place, file, f"cannot be read ({error})", of) from error
 
 
-CHANGED: Final = "is not what was written (its checksum differs)"
+def _damaged(place: Place, file: WrittenFile, what: str, of: str = "") -> DamagedStoreError:
+    shown = place.at(f"{DATA}/{file.path}") + (f" ({of})" if of else "")
+    return DamagedStoreError(f"{shown} {what}; {remedy(place)}")
 
 
 def wrong(

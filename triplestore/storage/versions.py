@@ -44,6 +44,7 @@ from triplestore.storage.manifest import (
     damaged,
     from_json,
     mark,
+    read_mark,
     summed,
     to_json,
 )
@@ -80,7 +81,7 @@ class Versions:
 
     def exists(self) -> bool:
         """Whether there is a store here, of any format. One whose making was cut short before version 1 is none."""
-        return self._format() is not None and not self._unfinished()
+        return (self._format() is not None or bool(self.numbers())) and not self._unfinished()
 
     def create(self, hold: bool = False) -> None:
         """Make the folders of an empty store, for version 1 to be published; nobody else makes one here meanwhile.
@@ -236,14 +237,26 @@ class Versions:
     def _marked(self, part: Callable[[Any], T]) -> T | None:
         """A part of what the mark says, None without a store."""
         try:
-            return part(json.loads(self.place.read(MARK)))
+            return part(read_mark(self.place.read(MARK)))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             check_damage(error)
-            raise DamagedStoreError(
-                f"{self.place.at(MARK)} cannot be read ({error}); restore it from a copy"
-            ) from error
+            raise self._unmarked(f"cannot be read ({error})") from error
+
+    def _unmarked(self, what: str) -> DamagedStoreError:
+        return DamagedStoreError(
+            f"{self.place.at(MARK)} {what}; `triplake restore {self.path} --from BACKUP` brings it back, "
+            f"`triplake restore {self.path} --to VERSION` writes it again, with a retention of all versions"
+        )
+
+    def mark_fault(self) -> str:
+        """What is wrong with the mark of a store that has versions, empty where nothing is: it cannot be read, is not
+        what was written, or is missing."""
+        try:
+            return "" if self._format() is not None else "is missing"
+        except DamagedStoreError as error:
+            return str(error).partition(";")[0].removeprefix(f"{self.place.at(MARK)} ")
 
     def _mark(self, retention: Retention) -> None:
         """Write the mark again, as one of this format."""
@@ -254,6 +267,8 @@ class Versions:
         number = self._format()
         if number is None and isinstance(self.path, Path) and self.path.is_file():
             raise UsageError(f"{self.path} is a file, not a Triplake store, which is a folder")
+        if number is None and self.numbers():
+            raise self._unmarked("is missing")
         if number is None:
             raise UsageError(
                 f"{self.path} is not a Triplake store; make one with `triplake init {self.path}` "
@@ -290,7 +305,10 @@ class Versions:
         """The manifest of a version. Raises DamagedStoreError where it cannot be read, FileNotFoundError where there is
         none any more: one that was listed has been forgotten since."""
         try:
-            return from_json(json.loads(self.text(version)))
+            found = from_json(json.loads(self.text(version)))
+            if found.version != version:
+                raise ValueError(f"it is the manifest of version {found.version}")
+            return found
         except (FileNotFoundError, NotADirectoryError):  # no damage
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:

@@ -19,7 +19,7 @@ from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, whole
 from triplestore.storage.place import within
-from triplestore.storage.retention import Retention
+from triplestore.storage.retention import KEEP_ALL, Retention
 from triplestore.storage.vacuum import VacuumReport
 from triplestore.storage.vacuum import vacuum as remove_unneeded
 from triplestore.storage.verify import examine
@@ -89,7 +89,6 @@ def copy(session: Session, path: str | Path) -> None:
         raise UsageError(f"{path} is not apart from {session.path}; give another folder for the copy")
     target.create()
     with withdrawing(target):
-        examine(session.versions, session.manifest, sums=True)
         copied = Workspace(session.engine, session.versions, session.manifest)
         tables = _tables(session.manifest)
         copied.views(*tables)
@@ -125,7 +124,6 @@ def compact(session: Session) -> None:
     """See `Store.compact`."""
     with writing(session, "compact") as tx:
         manifest = session.manifest
-        examine(session.versions, manifest, sums=True)  # else what is damaged would get a new checksum
         fragmented = [t for t in _tables(manifest) if _fragmented(manifest.files_of(t.name))]
         session.workspace.forget()
         session.workspace.views(*fragmented)
@@ -136,6 +134,11 @@ def compact(session: Session) -> None:
 def restore(path: str | Path, version: int) -> int:
     """See `Store.restore`."""
     versions, started = Versions(path), time.perf_counter()
+    if versions.numbers() and versions.mark_fault():
+        versions.read(version)
+        versions.change_retention(KEEP_ALL)
+        if versions.version == version:
+            return version
     versions.check()
     with versions.working(version):
         if versions.version == version:

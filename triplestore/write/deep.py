@@ -16,7 +16,7 @@ from triplestore.model.terms import to_ntriples
 from triplestore.read.session import Session
 from triplestore.read.version import StoreVersion
 from triplestore.storage import segments
-from triplestore.storage.place import to_read
+from triplestore.storage.verify import to_read
 from triplestore.storage.versions import Versions
 from triplestore.write import admin
 

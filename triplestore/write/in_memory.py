@@ -81,8 +81,6 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
         return Refused(Reason.OUTDATED, outdated)
     if ClosureView.of(manifest).literals_in_classes:
         return Refused(Reason.NOT_MAINTAINABLE, EQUAL_LITERAL)
-    workspace.sound(SAME_AS, VIOLATION)
-    workspace.sound(ASSERTED, FACT, most=PAGED)
     workspace.views(SAME_AS, VIOLATION)
     if ClosureView.of(manifest).equal_values:
         workspace.views(ASSERTED)
@@ -90,7 +88,6 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
     if manifest.counting:
         if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
             return Refused(Reason.LARGE_STORE)
-        workspace.sound(COUNT)
         workspace.views(COUNT)
         derivations = "read" if manifest.files_of(COUNT.name).files else "counted"
     try:

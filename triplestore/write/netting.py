@@ -20,7 +20,7 @@ from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
 from triplestore.read.reasoning import rule_constants
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
-from triplestore.storage.place import to_read
+from triplestore.storage.verify import to_read
 from triplestore.write import graphs
 from triplestore.write.change import Change, Facts
 from triplestore.write.transaction import Transaction

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from tests.support.engines import PHYSICAL, lines, pairs, physical, rows, values
-from triplestore.engine import Engine
+from tests.support.engines import PHYSICAL, lines, pairs, physical, rows, stored, values
+from triplestore.engine import Engine, StoredFile
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.written import write_rows
 from triplestore.model.errors import EngineError
@@ -34,9 +34,9 @@ class TestFiles:
             files.append(str(tmp_path / f"part {number} [x].parquet"))
             pq.write_table(pairs((number, number)), files[-1])
         engine.load("t", pairs((9, 9)))
-        engine.attach("t", files[:1], columns)
+        engine.attach("t", stored(*files[:1]), columns)
         assert rows(engine, "SELECT a, b FROM t") == [(0, 0)]
-        engine.attach("t", files, columns)
+        engine.attach("t", stored(*files), columns)
         assert rows(engine, "SELECT a, b FROM t") == [(0, 0), (1, 1), (2, 2)]
 
     @pytest.mark.parametrize("wide", [False, True])
@@ -57,7 +57,7 @@ class TestFiles:
             group = pq.read_metadata(tmp_path / file).row_group(0)
             for number in range(2):
                 assert {*group.column(number).encodings} - {"RLE"} == {"DELTA_BINARY_PACKED"}
-        engine.attach("r", [str(tmp_path / file) for file in files], [("a", "BIGINT"), ("b", "BIGINT")])
+        engine.attach("r", stored(*(tmp_path / file for file in files)), [("a", "BIGINT"), ("b", "BIGINT")])
         assert rows(engine, "SELECT count(*), count(DISTINCT a), sum(b) FROM r") == [
             (60_000, 30_000, 2 * sum(n * n for n in range(30_000)))
         ]
@@ -73,7 +73,7 @@ class TestFiles:
         (file,) = engine.write("SELECT a, b FROM t", str(folder), "t", ["a", "b"], 1, ["b", "a"])
         assert file.turned is not None
         for one in (file, file.turned):
-            engine.attach("t", [str(folder / one.path)], [("a", "BIGINT"), ("b", "BIGINT")])
+            engine.attach("t", [StoredFile(str(folder / one.path), one)], [("a", "BIGINT"), ("b", "BIGINT")])
             assert rows(engine, "SELECT a, b FROM t ORDER BY a") == [(1, 2), (3, 4)]
             assert rows(engine, "SELECT n.a, t.b FROM t JOIN (SELECT 3 AS a) n ON n.a = t.a") == [(3, 4)]
 
@@ -81,7 +81,7 @@ class TestFiles:
         pq.write_table(pairs((1, 2), (3, 4)), tmp_path / "a.parquet")
         pq.write_table(pairs((5, 6)), tmp_path / "b.parquet")
         engine.attach(
-            "stored", [str(tmp_path / name) for name in ("a.parquet", "b.parquet")], [("a", "BIGINT"), ("b", "BIGINT")]
+            "stored", stored(tmp_path / "a.parquet", tmp_path / "b.parquet"), [("a", "BIGINT"), ("b", "BIGINT")]
         )
         assert engine.create("t", "SELECT a, b FROM stored") == 3
         engine.drop("stored")
@@ -94,12 +94,12 @@ class TestFiles:
         files = [str(tmp_path / f"{number}.parquet") for number in range(40)]
         for number, file in enumerate(files):
             pq.write_table(pairs((number, 0)), file)
-        engine.attach("t", files, [("a", "BIGINT"), ("b", "BIGINT")])
+        engine.attach("t", stored(*files), [("a", "BIGINT"), ("b", "BIGINT")])
         assert rows(engine, "SELECT COUNT(*) AS n, SUM(a) AS s FROM t") == [(40, 780)]
 
     def test_attach_a_missing_file(self, engine: Engine, tmp_path: Path) -> None:
         with pytest.raises(EngineError, match=r"gone\.parquet"):
-            engine.attach("t", [str(tmp_path / "gone.parquet")], [("a", "BIGINT")])
+            engine.attach("t", stored(tmp_path / "gone.parquet"), [("a", "BIGINT")])
 
     def test_write_sorts_and_counts(self, engine: Engine, tmp_path: Path) -> None:
         numbers = list(range(5000))

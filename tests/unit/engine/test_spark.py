@@ -24,7 +24,7 @@ from tests.support.engines import (
     union_find,
     values,
 )
-from triplestore.engine import Engine
+from triplestore.engine import Engine, StoredFile, WrittenFile
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.engine.sql import Select
 from triplestore.model.errors import EngineError, UsageError
@@ -118,7 +118,7 @@ engine.close()
             folder = tmp_path / writer.name
             folder.mkdir()
             files = writer.write("SELECT * FROM t", str(folder), "t", ["i"], GROUP)
-            reader.attach("read", [str(folder / file.path) for file in files], columns)
+            reader.attach("read", [StoredFile(str(folder / file.path), file) for file in files], columns)
             found = reader.query("SELECT * FROM read").to_pylist()
             assert sorted(map(str, found)) == sorted(map(str, values().to_pylist()))
         for engine in engines:
@@ -143,7 +143,7 @@ engine.close()
         assert sum(file.rows for file in files) == 10_000
         assert {path.name for path in tmp_path.iterdir()} == {file.path for file in files}
         reader = DuckDBEngine()
-        paths = [str(tmp_path / file.path) for file in files]
+        paths = [StoredFile(str(tmp_path / file.path), file) for file in files]
         reader.attach("t", paths, [("a", "BIGINT"), ("b", "BIGINT"), ("f", "ARRAY<BIGINT>")])
         assert rows(reader, "SELECT a, b, f FROM t") == [(a, b, [a, b]) for a, b in rows(engine, "SELECT a, b FROM t")]
         reader.close()
@@ -161,7 +161,9 @@ engine.close()
         from triplestore.engine.spark import SparkEngine
 
         with pytest.raises(EngineError, match=r"give Spark what reads it .*org\.apache\.hadoop:hadoop-aws"):
-            SparkEngine(spark).attach("far", ["s3a://lake/x.parquet"], [("a", "BIGINT")])
+            SparkEngine(spark).attach(
+                "far", [StoredFile("s3a://lake/x.parquet", WrittenFile("x.parquet", 1, 1))], [("a", "BIGINT")]
+            )
 
     def test_engines_of_one_session_do_not_see_each_other(self, spark: Any) -> None:
         from triplestore.engine.spark import SparkEngine

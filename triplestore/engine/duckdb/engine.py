@@ -13,6 +13,7 @@ import duckdb
 
 from triplestore.engine import temporary
 from triplestore.engine.dialect import string
+from triplestore.engine.duckdb.checked import CheckedFiles
 from triplestore.engine.duckdb.connection import Connection
 from triplestore.engine.duckdb.files import DuckDBFiles
 from triplestore.engine.duckdb.functions import DuckDBFunctions
@@ -50,6 +51,7 @@ class DuckDBEngine(DuckDBFiles):
         self._configure(memory_limit or MEMORY, threads)
         self.functions = DuckDBFunctions(self._connection)
         self.shared = DuckDBShared(self._connection, self.views)
+        self.checked = CheckedFiles(self._connection.raw)
 
     def _configure(self, memory_limit: str, threads: int | None) -> None:
         free = shutil.disk_usage(self._folder).free
@@ -80,7 +82,7 @@ class DuckDBEngine(DuckDBFiles):
             raise UsageError(f"a memory limit is a size, as in 2GB, not {memory_limit!r}") from error
 
     def reader(self) -> Reader:
-        return DuckDBReader(self._connection.raw.cursor(), self.functions)
+        return DuckDBReader(self._connection.raw.cursor(), self.functions, self.checked)
 
     def close(self) -> None:
         self._connection.close()

@@ -9,29 +9,47 @@ from pathlib import Path
 from typing import Final
 
 from triplestore.engine.dialect import string
+from triplestore.engine.duckdb.checked import CheckedFiles
 from triplestore.engine.duckdb.workbench import DuckDBWorkbench
-from triplestore.engine.protocol import TURNED, Columns, OverLines, WrittenFile
+from triplestore.engine.protocol import TURNED, Columns, OverLines, StoredFile, WrittenFile
 from triplestore.engine.sql import Statement
+from triplestore.engine.verification import AlteredError, compare, is_large
 from triplestore.engine.written import finished
+from triplestore.model.errors import EngineError
 
 MAX_LINE: Final = 16 << 20
 """Bytes of the longest line of text that `lines` reads."""
 
 
 class DuckDBFiles(DuckDBWorkbench):
-    """`Workbench` and `Files` over one connection."""
+    """`Workbench` and `Files` over one connection. checked: the large files of its database."""
+
+    checked: CheckedFiles
 
     @property
     def elsewhere(self) -> bool:
         return False
 
-    def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
+    def attach(self, name: str, files: Sequence[StoredFile], columns: Columns) -> None:
         if files:
             names = ", ".join(column for column, _ in columns)
-            self.view(name, f"SELECT {names} FROM {parquet(files)}")
+            self.view(name, f"SELECT {names} FROM {parquet(list(map(self._readable, files)))}")
         else:
             nulls = ", ".join(f"CAST(NULL AS {self.dialect.type(kind)}) AS {column}" for column, kind in columns)
             self.view(name, f"SELECT {nulls} WHERE FALSE")
+
+    def _readable(self, file: StoredFile) -> str:
+        """The path by which DuckDB reads a file: its own, once it was compared with its checksums, or for a large one a
+        path by which each block is compared when it is read."""
+        if is_large(file.written):
+            return self.checked.path(file)
+        try:
+            compare(file.path, file.written)
+        except FileNotFoundError:
+            pass  # DuckDB says so
+        except AlteredError as error:
+            raise EngineError(str(error), f"(attach of {file.path})") from error
+        return file.path
 
     def keep_footers(self) -> None:
         self._connection.execute("SET GLOBAL parquet_metadata_cache = true")

@@ -10,6 +10,7 @@ from typing import Final
 
 import duckdb
 
+from triplestore.engine.duckdb.checked import CheckedFiles
 from triplestore.engine.duckdb.connection import StoppableConnection
 from triplestore.engine.duckdb.files import DuckDBFiles
 from triplestore.engine.duckdb.functions import DuckDBFunctions, ReadersFunctions
@@ -21,10 +22,10 @@ class DuckDBReader(DuckDBFiles):
 
     shared: Final = None
 
-    def __init__(self, raw: duckdb.DuckDBPyConnection, functions: DuckDBFunctions) -> None:
+    def __init__(self, raw: duckdb.DuckDBPyConnection, functions: DuckDBFunctions, checked: CheckedFiles) -> None:
         self._reading = StoppableConnection(raw)
         super().__init__(self._reading, temporary=True)
-        self.functions = ReadersFunctions(functions)
+        self.functions, self.checked = ReadersFunctions(functions), checked
         self._made = False
 
     def begin(self) -> None:
@@ -48,7 +49,7 @@ class DuckDBReader(DuckDBFiles):
         super().view(name, sql)
 
     def reader(self) -> DuckDBReader:
-        return DuckDBReader(self._reading.raw.cursor(), self.functions.made)
+        return DuckDBReader(self._reading.raw.cursor(), self.functions.made, self.checked)
 
     def close(self) -> None:
         self.end()

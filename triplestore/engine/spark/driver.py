@@ -154,7 +154,8 @@ class Driver:
         )
 
     def _source(self, table: Table) -> str:
-        """The rows of a table, as SQL."""
+        """The rows of a table, as SQL. Raises AlteredError where an attached file is not what was written."""
+        self._tables.compare(table)
         files = [file for part in table.parts if part.rows != 0 for file in self._files.parquet(part.path)]
         if not files:
             kinds: list[Any] = [(field.name, _TYPES[field.dataType.simpleString()]) for field in table.schema]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from triplestore.engine.protocol import Columns, OverLines, WrittenFile
+from triplestore.engine.protocol import Columns, OverLines, StoredFile, WrittenFile
 from triplestore.engine.spark.input import cut_lines, lines
 from triplestore.engine.spark.output import Sorting, write
 from triplestore.engine.spark.session import is_local
@@ -22,15 +22,15 @@ class SparkFiles(SparkWorkbench):
     def elsewhere(self) -> bool:
         return not is_local(self.spark.sparkContext.master)
 
-    def attach(self, name: str, files: Sequence[str], columns: Columns) -> None:
+    def attach(self, name: str, files: Sequence[StoredFile], columns: Columns) -> None:
         from pyspark.sql.types import StructType
 
         schema = StructType.fromDDL(", ".join(f"`{column}` {kind}" for column, kind in columns))
-        table = Table(schema, tuple(Part(file, None) for file in files))
+        table = Table(schema, tuple(Part(file.path, file.written.rows, file.written) for file in files))
         with self._jobs.running(f"(attach of {name})"):
             for file in files:
-                if (local := self._files.local(file)) is None:
-                    self._tables.frame(table)  # which looks for all of them
+                if (local := self._files.local(file.path)) is None:
+                    self._tables.unread(table)
                     break
                 if not os.path.exists(local):
                     raise EngineError(f"there is no file {local}", f"(attach of {name})")

@@ -7,15 +7,28 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
 from triplestore.engine.protocol import WrittenFile
+from triplestore.engine.verification import BLOCK, CHANGED, MOST_BLOCKS, WITH_BLOCKS, AlteredError, encoded
 from triplestore.engine.written import finished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_BLOCK_SIZE: Final = f"CAST({BLOCK} * power(2, greatest(0, ceil(log2(length / ({BLOCK} * {MOST_BLOCKS}))))) AS INT)"
+"""As `triplestore.engine.verification.block_size`, in Spark's SQL."""
+
+_CRCS: Final = (
+    "transform(sequence(0, CAST(ceil(length / block) AS INT) - 1), "
+    "i -> crc32(substring(content, i * block + 1, block)))"
+)
+"""The CRC-32 of each block of a file, in Spark's SQL."""
+
+_MOST_BINARY: Final = (1 << 31) - 1
+"""Bytes of the largest file that is a value of Spark's."""
 
 _GLOB = re.compile(r"([\\\[\]{}*?])")
 
@@ -93,11 +106,38 @@ class FileSystem:
         name = sql.col("_metadata.file_name")
         counted = self._spark.read.parquet(*urls).groupBy(name.alias("name")).count()
         rows = {row["name"]: int(row["count"]) for row in counted.collect()}
-        whole = self._spark.read.format("binaryFile").load(urls)
-        summed = whole.select(name.alias("name"), "length", sql.sha2("content", 256).alias("sum")).collect()
-        found = {row["name"]: (int(row["length"]), str(row["sum"])) for row in summed}
-        names = [file.rpartition("/")[2] for file in files]
-        return [WrittenFile(name, rows.get(name, 0), *found[name]) for name in names]
+        whole = self._spark.read.format("binaryFile").load(urls).withColumn("block", sql.expr(_BLOCK_SIZE))
+        crcs = sql.expr(f"CASE WHEN length >= {WITH_BLOCKS} THEN {_CRCS} END")
+        summed = whole.select(
+            name.alias("name"), "length", sql.sha2("content", 256).alias("sum"), "block", crcs.alias("crcs")
+        ).collect()
+        found = {
+            row["name"]: (
+                int(row["length"]),
+                str(row["sum"]),
+                None if row["crcs"] is None else encoded(row["block"], row["crcs"]),
+            )
+            for row in summed
+        }
+        return [
+            WrittenFile(name, rows.get(name, 0), size, sha256, blocks=blocks)
+            for name, (size, sha256, blocks) in ((name, found[name]) for name in (f.rpartition("/")[2] for f in files))
+        ]
+
+    def compare(self, files: Sequence[tuple[str, WrittenFile]]) -> None:
+        """Compare files that are elsewhere, by their URLs, with their checksums: executors read them. Raises
+        AlteredError. A file of more than 2 GB, which Spark never writes, is no value of Spark's, and is not read."""
+        from pyspark.sql import functions as sql
+
+        files = [(url, file) for url, file in files if file.bytes <= _MOST_BINARY]
+        if not files:
+            return
+        whole = self._spark.read.format("binaryFile").load([self.url(url) for url, _ in files])
+        summed = whole.select(sql.col("_metadata.file_name").alias("name"), sql.sha2("content", 256).alias("sum"))
+        found = {row["name"]: row["sum"] for row in summed.collect()}
+        for url, file in files:
+            if found.get(url.rpartition("/")[2]) != file.sha256:
+                raise AlteredError(f"{url} {CHANGED}")
 
     def _path(self, path: str) -> Any:
         return self._spark._jvm.org.apache.hadoop.fs.Path(path)

@@ -46,6 +46,7 @@ def write(tables: Tables, files: FileSystem, table: Table, folder: str, sorting:
     rows, context, target = tables.rows(table), tables.spark.sparkContext, files.local(folder)
     local = all(files.local(part.path) is not None for part in table.parts)
     if target is not None and local and (rows <= SMALL_WRITE or is_local(context.master)):
+        tables.compare(table)
         sources = [file for part in table.parts for file in files.parquet(part.path)]
         return _by_duckdb(sources, table.names, target, files.local(tables.scratch), sorting)
     tasks = int(context.defaultParallelism)

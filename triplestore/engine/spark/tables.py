@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
 from triplestore.engine.dialect import OWN
+from triplestore.engine.protocol import WrittenFile
 from triplestore.engine.spark.filesystem import FileSystem
+from triplestore.engine.verification import compare
 from triplestore.model.errors import EngineError
 
 if TYPE_CHECKING:
@@ -28,10 +30,12 @@ MOST_PARTS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows at a path; `rows` is None where nobody has counted those of an attached file yet."""
+    """Rows at a path. stored: what was written there, of an attached file, which is compared with its checksums before
+    it is read."""
 
     path: str
-    rows: int | None
+    rows: int
+    stored: WrittenFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Tables:
         self._tables: dict[str, Table] = {}
         self._views: dict[str, str] = {}
         self._shown: dict[str, Table | str] = {}
-        self._counted: dict[str, int] = {}
+        self._compared: set[tuple[str, str]] = set()
         self._folders = (f"{scratch}/{number}" for number in itertools.count())
 
     def __iter__(self) -> Iterator[str]:
@@ -138,17 +142,31 @@ class Tables:
         self._release(self._tables.pop(name, None))
 
     def rows(self, table: Table) -> int:
-        """The rows of a table, counted now where they are not known."""
-        return sum(self._rows(part.path) if part.rows is None else part.rows for part in table.parts)
+        """The rows of a table."""
+        return sum(part.rows for part in table.parts)
 
-    def _rows(self, path: str) -> int:
-        """The rows of an attached file, which never changes."""
-        if path not in self._counted:
-            self._counted[path] = self.count(path)
-        return self._counted[path]
+    def compare(self, table: Table) -> None:
+        """Compare the attached files of a table with their checksums, each once: in the driver where it can read them,
+        else in the executors. Raises AlteredError."""
+        remote = list[tuple[str, WrittenFile]]()
+        for part in table.parts:
+            if part.stored is None or not part.stored.sha256:
+                continue
+            if (local := self._files.local(part.path)) is not None:
+                compare(local, part.stored)
+            elif (part.path, part.stored.sha256) not in self._compared:
+                remote.append((part.path, part.stored))
+        if remote:
+            self._files.compare(remote)
+            self._compared.update((path, file.sha256) for path, file in remote)
 
     def frame(self, table: Table) -> DataFrame:
-        """The table as a data frame."""
+        """The table as a data frame. Raises AlteredError where an attached file is not what was written."""
+        self.compare(table)
+        return self.unread(table)
+
+    def unread(self, table: Table) -> DataFrame:
+        """As `frame`, of files that are not to be read yet: Spark looks whether they are there."""
         paths = [self._files.url(part.path) for part in table.parts if part.rows != 0]
         if not paths:
             nulls = ", ".join(f"CAST(NULL AS {f.dataType.simpleString()}) AS `{f.name}`" for f in table.schema)
@@ -171,8 +189,7 @@ class Tables:
         return sum(int(pq.read_metadata(file).num_rows) for file in self._files.parquet(path))
 
     def _merged(self, table: Table) -> Table:
-        counted = [part if part.rows is not None else replace(part, rows=self.count(part.path)) for part in table.parts]
-        counted.sort(key=lambda part: part.rows or 0)
+        counted = sorted(table.parts, key=lambda part: part.rows)
         small, large = counted[: len(counted) // 2 + 1], counted[len(counted) // 2 + 1 :]
         frame = self.frame(Table(table.schema, tuple(small))).coalesce(self.spark.sparkContext.defaultParallelism)
         return Table(table.schema, (*large, self.evaluated(frame)))

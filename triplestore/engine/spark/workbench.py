@@ -162,7 +162,7 @@ class SparkWorkbench(SparkQueries):
         if not {name.lower() for name in sql.columns} <= fields.keys():
             return None  # Spark says what is wrong
         chosen = nullable([fields[name.lower()] for name in sql.columns])
-        return Table(chosen, tuple(Part(p.path, self._tables.rows(Table(chosen, (p,)))) for p in table.parts))
+        return Table(chosen, table.parts)
 
     def _counts(self, folder: str) -> dict[int, int]:
         """Rows of a folder by the SELECT that gave them."""
