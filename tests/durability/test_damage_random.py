@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.damage import COMMANDS, DAMAGES, LAYOUTS, Case, kinds
+from tests.support.buckets import Objects
+from tests.support.damage import COMMANDS, DAMAGES, LAYOUTS, BucketCase, Case, kinds
 from tests.support.seeds import seeds
+from triplestore.storage import bucket
 
 CASES = 10
 """Of each seed."""
@@ -46,3 +48,23 @@ def test_damage(
         kind = dice.choice([*kinds(whole[name])])
         told[case.check(kind, dice.choice(DAMAGES), dice.choice(COMMANDS), dice)] += 1
     assert told["detected"], "what nobody notices was not read, or is not compared"
+
+
+@pytest.mark.parametrize("seed", seeds(range(8), 2))
+def test_damaged_objects(
+    whole: dict[str, Path],
+    tmp_path: Path,
+    lake: dict[str, Objects],
+    cached: Path,
+    seed: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In an object store, read whole and by ranges of bytes."""
+    monkeypatch.setattr(bucket, "WHOLE", 0)
+    dice, told = random.Random(seed), Counter[str]()
+    name = ("blocks", "whole")[seed % 2]
+    case = BucketCase(whole[name], tmp_path, LAYOUTS[name], lake, cached)
+    for _ in range(CASES):
+        kind = dice.choice([*kinds(whole[name])])
+        told[case.check(kind, dice.choice(DAMAGES), dice.choice(COMMANDS), dice)] += 1
+    assert told["detected"]

@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.buckets import KG, Objects
 from tests.support.cli import Outcome, run
 from tests.support.pages import small_pages
 from triplestore import Store
@@ -175,7 +176,10 @@ class Case:
     the commands."""
 
     def __init__(self, whole: Path, folder: Path, layout: Layout, engine: str) -> None:
-        self._whole, self.store, self._layout, self._engine = whole, folder / "kg", layout, engine
+        self._whole, self._layout, self._engine = whole, layout, engine
+        self.store: Path | str = folder / "kg"
+        self._newest = {Path(path).name for path in Versions(whole).read().paths}
+        self._newest.add(f"{Versions(whole).version:010d}.json")
         self._change = folder / "change.ru"
         self._change.write_text(CHANGE)
         self._expected: dict[tuple[str, ...], tuple[Outcome, Outcome | None]] = {}
@@ -183,7 +187,8 @@ class Case:
     def check(self, kind: str, damage: Damage, command: tuple[str, ...], dice: random.Random) -> str:
         """Damage a file of a kind and run a command: "detected" or "harmless". Fails where it is neither."""
         files = kinds(self._whole)[kind]
-        file = dice.choice(files)
+        newest = [f for f in files if f.name in self._newest]
+        file = dice.choice(newest if newest and dice.random() < 0.8 else files)
         same_size = [f for f in files if f != file and f.stat().st_size == file.stat().st_size]
         other = dice.choice(same_size or [f for f in files if f != file] or [file])
         data = file.read_bytes()
@@ -191,13 +196,13 @@ class Case:
         with self._layout.used():
             expected, then = self._when_whole(command)
             self._copy()
-            damaged = self.store / file.relative_to(self._whole)
-            _replace(damaged, changed)
+            name = file.relative_to(self._whole).as_posix()
+            self._put(name, changed)
             outcome = self._run(command)
             case = f"{kind}, {damage.__name__}, {' '.join(command)}: {outcome}"
             if outcome.code == 5:
                 assert changed != data, case
-                assert damaged.name in outcome.err, case
+                assert file.name in outcome.err, case
                 assert re.search(r"`triplake (verify|restore) |restore it from a copy", outcome.err), case
                 if command == ("update",):
                     assert Versions(self.store).numbers() == Versions(self._whole).numbers(), case
@@ -209,8 +214,7 @@ class Case:
             if then is None:
                 assert outcome.out == expected.out, case
                 return "harmless"
-            if damaged.exists():
-                _replace(damaged, data)
+            self._put(name, data)
             assert run("export", self.store, "--sorted", "--verify").out == then.out, case
             return "harmless"
 
@@ -224,8 +228,16 @@ class Case:
         return self._expected[command]
 
     def _copy(self) -> None:
+        """Make the store what it is whole."""
         shutil.rmtree(self.store, ignore_errors=True)
         shutil.copytree(self._whole, self.store)
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Give a file other bytes, as another file: not within the resolution of the clock of files."""
+        file = Path(self.store, name)
+        draft = file.with_name(f".{file.name}.damaged")
+        draft.write_bytes(data)
+        os.replace(draft, file)
 
     def _run(self, command: tuple[str, ...]) -> Outcome:
         name, *rest = command
@@ -235,8 +247,20 @@ class Case:
         return run(name, self.store, *rest, *engine)
 
 
-def _replace(file: Path, data: bytes) -> None:
-    """Give a file other bytes, as another file: not within the resolution of the clock of files."""
-    draft = file.with_name(f".{file.name}.damaged")
-    draft.write_bytes(data)
-    os.replace(draft, file)
+class BucketCase(Case):
+    """A store in an object store in memory. lake: object stores by their URLs; cached: the folder of the cache, which
+    is empty before each command."""
+
+    def __init__(self, whole: Path, folder: Path, layout: Layout, lake: dict[str, Objects], cached: Path) -> None:
+        super().__init__(whole, folder, layout, "duckdb")
+        self._lake, self._cached, self.store = lake, cached, KG
+
+    def _copy(self) -> None:
+        self._lake[KG] = Objects()
+        for file in self._whole.rglob("*"):
+            if file.is_file():
+                self._put(file.relative_to(self._whole).as_posix(), file.read_bytes())
+
+    def _put(self, name: str, data: bytes) -> None:
+        self._lake[KG].kept.put(name, data)
+        shutil.rmtree(self._cached, ignore_errors=True)

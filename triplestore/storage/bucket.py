@@ -22,6 +22,7 @@ from triplestore.engine.written import blocks_of
 from triplestore.model.errors import DamagedStoreError, StorageError
 from triplestore.objects import Entry, Objects, of_hadoop, opened
 from triplestore.storage.cache import Cache
+from triplestore.storage.manifest import remedy
 from triplestore.storage.place import DATA, MARK, VERSIONS
 
 AT_ONCE: Final = 8
@@ -173,7 +174,9 @@ class Bucket:
             try:
                 self._cache.bring(file, self.blocks(file.path), shown, path)
             except FileNotFoundError as error:
-                raise DamagedStoreError(f"{shown} is missing; `triplake verify {self.path}` tells more") from error
+                raise DamagedStoreError(f"{shown} is missing; {remedy(self)}") from error
+            except DamagedStoreError as error:
+                raise DamagedStoreError(f"{error}; {remedy(self)}") from error
         self._there.add(file.path)
 
     def shared(self) -> str:

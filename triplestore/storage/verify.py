@@ -221,7 +221,7 @@ def wrong(
         except FileNotFoundError:
             return "is missing"
         except DamagedStoreError as error:
-            return str(error).removeprefix(f"{place.at(f'{DATA}/{file.path}')} ")
+            return str(error).partition("; `triplake")[0].removeprefix(f"{place.at(f'{DATA}/{file.path}')} ")
         except (pa.ArrowException, OSError) as error:
             check_damage(error)
             return f"cannot be read ({error})"
