@@ -32,7 +32,7 @@ from triplestore.storage.manifest import Counters, Manifest
 from triplestore.streams.terms import arrive
 from triplestore.streams.times import FOREVER
 from triplestore.streams.window_closure import InTables
-from triplestore.write.in_memory import SMALL
+from triplestore.write.in_memory import LARGEST, SMALL
 from triplestore.write.rows import same_as_rows, table_of
 from triplestore.write.statistics import stats_after, stats_of
 
@@ -56,7 +56,7 @@ class ByUpdates(InTables):
         self._memory: ClosureCache | None = None
         self._filled = False
         self._stats: dict[str, int] = dict(manifest.stats)
-        self.size, self.facts = 0, count(engine, "fact")
+        self.size, self.restated, self.facts = 0, 0, count(engine, "fact")
 
     def slide(self, now: int, arrived: pa.Table | None) -> None:
         """See `WindowClosure`."""
@@ -73,7 +73,8 @@ class ByUpdates(InTables):
             plus = engine.rows(f"SELECT s, p, o FROM arrived f WHERE {other.format('streamed')}")
             minus = engine.rows(f"SELECT s, p, o FROM {gone} f WHERE {other.format('arrived')}")
             self.size -= engine.keep("streamed", f"e > {now}")
-            self.size += arrive(engine)
+            more, self.restated = arrive(engine)
+            self.size += more
         if touched(self.known, terms.literals) or terms.counters.ill_typed > before.ill_typed:
             self.known = reasoning(engine, replace(self.manifest, counters=terms.counters))
         if (plus or minus) and not self._maintained(plus, minus, before):
@@ -96,7 +97,7 @@ class ByUpdates(InTables):
 
     def _read(self) -> ClosureCache | None:
         """The closure in memory, if it can be maintained there."""
-        if self._now.literals_in_classes:
+        if self._now.literals_in_classes or self.facts > LARGEST:
             return None
         terms, now = self.terms, self.terms.counters
         counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal, now.triple)

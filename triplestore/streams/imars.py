@@ -76,7 +76,7 @@ class Imars:
         engine.view("fact", f"SELECT s, p, o FROM closure{stored}")
         engine.create("streamed", "SELECT s, p, o, e FROM background WHERE FALSE")
         self.classes = Classes()
-        self.size = 0
+        self.size = self.restated = 0
         self._scratch = Scratch(engine)
         self._ontology = set[Fact]()  # facts of the window that the program is specialised by
         self._fresh: Instances = {}
@@ -89,6 +89,7 @@ class Imars:
         NotExpiringError; the closure is not to be used then."""
         engine = self.engine
         self.size -= engine.keep("streamed", f"e > {now}")
+        self.restated = 0
         self.facts -= engine.keep("closure", f"e > {now}")
         engine.load("derived", _no_facts())
         if raw is not None:
@@ -100,7 +101,8 @@ class Imars:
         else:
             self._reclassify(self.classes.change(now))
             if raw is not None:
-                self.size += arrive(engine)
+                added, self.restated = arrive(engine)
+                self.size += added
                 engine.append("derived", [self._leaves("arrived"), *self._types("arrived")])
         self.terms.show_forms_of("streamed")
         sizes = self._absorb(now)
@@ -158,7 +160,7 @@ class Imars:
         self.classes = Classes()
         self._classified()
         if arrived:
-            self.size += arrive(engine)
+            self.size += arrive(engine)[0]
         self.facts = engine.create("closure", "SELECT s, p, o, e FROM background")
         engine.append("derived", [self._leaves("streamed"), *self._types("streamed")])
 

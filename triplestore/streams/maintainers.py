@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -15,8 +16,10 @@ from triplestore.model.errors import UsageError
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
 from triplestore.streams.by_updates import ByUpdates
+from triplestore.streams.choice import Choice
 from triplestore.streams.imars import Imars, NotExpiringError
 from triplestore.streams.window_closure import InTables, WindowClosure
+from triplestore.write.in_memory import LARGEST
 
 ALGORITHMS: Final = ("auto", "imars", "dred", "naive")
 
@@ -38,6 +41,11 @@ class ByExpiry(InTables):
         return self._imars.size
 
     @property
+    def restated(self) -> int:
+        """See `WindowClosure`."""
+        return self._imars.restated
+
+    @property
     def facts(self) -> int:
         """See `WindowClosure`."""
         return self._imars.facts
@@ -53,7 +61,8 @@ class ByExpiry(InTables):
 
 
 class Maintainer:
-    """Slides a window: `closure` is IMaRS for as long as that can, if it was not ruled out, then DRed."""
+    """Slides a window by the algorithm that is asked for; `auto` begins with IMaRS, and changes to DRed and back as
+    `Choice` says, or stays with DRed once IMaRS cannot go on. `closure` is that of the window."""
 
     def __init__(
         self, background: Session, algorithm: str, engine: Callable[[], Engine], earlier: Manifest | None = None
@@ -65,10 +74,33 @@ class Maintainer:
         self._background, self._newest, self._make = background, background.manifest, engine
         self._manifest = earlier or self._newest
         self._algorithm = algorithm
+        self._choice: Choice | None = None
         self.closure = self._first()
+        if algorithm == "auto" and self.closure.name == "imars":
+            self._choice = Choice("imars", "dred")
 
     def slide(self, now: int, arrived: pa.Table | None) -> None:
         """See `WindowClosure`."""
+        started = time.perf_counter()
+        self._slide(now, arrived)
+        closure, seconds = self.closure, time.perf_counter() - started
+        if self._choice is None or not closure.engine.resident or closure.facts > LARGEST:
+            return
+        if self._choice.move(seconds, 0 if arrived is None else arrived.num_rows, closure.restated, closure.size):
+            self._try(self._choice, now)
+
+    def _try(self, choice: Choice, now: int) -> None:
+        """Let the other algorithm of a choice take over."""
+        started = time.perf_counter()
+        try:
+            to = self._by_name(choice.at_hand)
+        except NotExpiringError:
+            self._choice = None
+            return
+        self._move(to, now, self.closure.window(now))
+        choice.moved(time.perf_counter() - started)
+
+    def _slide(self, now: int, arrived: pa.Table | None) -> None:
         try:
             self.closure.slide(now, arrived)
         except NotExpiringError as error:
@@ -84,31 +116,28 @@ class Maintainer:
         """Let another closure take over. content: of the window."""
         before, self.closure = self.closure, to
         before.close()
-        self.slide(now, content)
+        self._slide(now, content)
 
     def _first(self) -> WindowClosure:
         """The closure of the background, by the algorithm that is asked for, or the first that can."""
-        if self._algorithm in ("dred", "naive"):
-            return self._by_updates(naive=self._algorithm == "naive")
-        made = self._make()
         try:
-            return ByExpiry(self._background, self._manifest, made)
+            return self._by_name("imars" if self._algorithm == "auto" else self._algorithm)
         except NotExpiringError as error:
-            made.close()
             return self._other(error)
-        except BaseException:
-            made.close()
-            raise
 
-    def _other(self, why: NotExpiringError) -> ByUpdates:
+    def _other(self, why: NotExpiringError) -> WindowClosure:
         if self._algorithm == "imars":
             raise UsageError(f"IMaRS cannot keep the windows: {why}; leave out --algorithm imars, or choose dred")
-        return self._by_updates(naive=False, switched=str(why))
+        self._choice = None
+        return self._by_name("dred", str(why))
 
-    def _by_updates(self, naive: bool, switched: str = "") -> ByUpdates:
+    def _by_name(self, name: str, switched: str = "") -> WindowClosure:
+        """The closure of the background by an algorithm. Raises NotExpiringError."""
         made = self._make()
         try:
-            return ByUpdates(self._background, self._manifest, made, naive, switched)
+            if name == "imars":
+                return ByExpiry(self._background, self._manifest, made)
+            return ByUpdates(self._background, self._manifest, made, name == "naive", switched)
         except BaseException:
             made.close()
             raise

@@ -185,8 +185,9 @@ class StreamTerms:
         return exchanged
 
 
-def arrive(engine: Engine) -> int:
-    """Let `streamed` have the triples of `arrived`, of one that it has already the later end; how many more it has."""
+def arrive(engine: Engine) -> tuple[int, int]:
+    """Let `streamed` have the triples of `arrived`, of one that it has already the later end: (how many more it has,
+    how many it had)."""
     same = " AND ".join(f"w.{c} = a.{c}" for c in "spo")
     gone = 0
     with engine.scratch() as scratch:
@@ -198,4 +199,4 @@ def arrive(engine: Engine) -> int:
                 f"SELECT s, p, o, max(e) AS e FROM (SELECT s, p, o, e FROM arrived UNION ALL SELECT s, p, o, e "
                 f"FROM {again}) t GROUP BY s, p, o",
             )
-    return engine.append("streamed", ["SELECT s, p, o, e FROM arrived"])[0] - gone
+    return engine.append("streamed", ["SELECT s, p, o, e FROM arrived"])[0] - gone, gone

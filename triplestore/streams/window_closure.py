@@ -47,6 +47,10 @@ class WindowClosure(Protocol):
         """Triples in the window."""
 
     @property
+    def restated(self) -> int:
+        """How many triples of those that the last slide brought the window had already."""
+
+    @property
     def facts(self) -> int:
         """Facts of the closure, the background's among them."""
 
