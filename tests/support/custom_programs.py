@@ -91,6 +91,7 @@ RULES = datalog.parse(
     @rule same-value    [?x, :c2, ?y] :- [?x, :n, ?v], [?y, :v, ?w], FILTER(COALESCE(?v) = COALESCE(?w)) .
     @rule same-of-two   [?x, :c3, ?y] :-
         [?x, :p0, ?v], [?x, :p1, ?u], [?y, :p2, ?w], FILTER(CONCAT(STR(?v), STR(?u)) = CONCAT(STR(?w), STR(?w))) .
+    @rule equal-not     [?x, :c4, ?y] :- [?x, :p0, ?v], [?y, :p1, ?w], FILTER(?v = ?w), NOT [?y, a, :C1] .
     @rule not-equal     [?x, a, :N8] :- [?x, :p0, ?v], NOT ([?y, :p1, ?w], FILTER(?w = ?v)) .
     @rule not-same-text [?x, a, :N9] :- [?x, :p0, ?v], NOT ([?y, :p1, ?w], FILTER(LCASE(STR(?v)) = LCASE(STR(?w)))) .
     @rule count-same    [?x, :k5, ?n] :-
@@ -123,7 +124,7 @@ def programs_over(*bases: str) -> st.SearchStrategy[tuple[Rule, ...]]:
 
 EQUATING = (
     *("equal-filter", "equal-merge", "equal-text", "same-text", "same-sum", "same-made", "same-value", "same-of-two"),
-    *("not-equal", "not-same-text", "count-same", "never-same"),
+    *("equal-not", "not-equal", "not-same-text", "count-same", "never-same"),
 )
 """Rules of which only an equation ties the parts of a body to each other."""
 

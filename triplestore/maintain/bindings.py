@@ -151,7 +151,7 @@ class Bindings:
         else:
             count = len(self.layout.predicates)
             if count * len(rows) > room:
-                raise TooManyError
+                raise TooManyError(count * len(rows))
             numbers = np.tile(np.arange(count, dtype=np.int64), len(rows))
             rows = np.repeat(rows, count)
         subjects = self.value(s)[rows] if self.bound(s) else None

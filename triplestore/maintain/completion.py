@@ -65,7 +65,7 @@ class Completion:
                     if self._conditions.join_equal(bindings, left, ROOM if len(bindings.at) > 1 else ALL):
                         continue
                 except TooManyError as error:
-                    yield from self._in_parts(bindings, left, error.total or ALL, split)
+                    yield from self._in_parts(bindings, left, error.total or 0, split)
                     return
             if isinstance(element, Grouped):
                 assert self._conditions is not None
@@ -75,8 +75,9 @@ class Completion:
                 others = [e for n, (e, _, _) in left.items() if n != number]
                 try:
                     self.cut |= bindings.extend(element, relation, without, self.most, others, room)
-                except TooManyError:
-                    yield from self._in_parts(bindings, left, bindings.matching(element, relation), split)
+                except TooManyError as error:
+                    total = error.total or bindings.matching(element, relation)
+                    yield from self._in_parts(bindings, left, total, split)
                     return
             del left[number]
             split = False

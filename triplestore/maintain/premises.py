@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from triplestore.compile.plan import Absent, Grouped, K, Made, Pattern, Shape, Slot, V
+from triplestore.compile.plan import Absent, Equal, Grouped, K, Made, Pattern, Shape, Slot, V, equated
 from triplestore.engine.sets import combinations
 from triplestore.maintain.bindings import Bindings, Which
 from triplestore.maintain.conditions import Conditions
@@ -92,11 +92,19 @@ def touched(
     for body, focused, delta in parts if len(instances.rows) else ():
         if not len(delta):
             continue
-        joined = instances.of(Shape(body, (), slots))
+        joined = instances.of(Shape(body, _equalities(instances.shape, body), slots))
         for focus in focused:
             others = [(relation, without)] * len(body)
             found.append(matches(joined, focus, delta, others, state.classes, which=Which.OUTPUT)[1])
     return _distinct(found, len(slots))
+
+
+def _equalities(shape: Shape, body: Iterable[Pattern]) -> tuple[Equal, ...]:
+    """The conditions that two slots of patterns are equal. They are no more than a join, and hold of every match in the
+    terms of its facts, those that have gone or come among them."""
+    bound = {slot for pattern in body for slot in pattern.slots}
+    pairs = (equated(condition) for condition in shape.conditions)
+    return tuple(Equal(*p) for p in pairs if p and all(isinstance(slot, K) or slot in bound for slot in p))
 
 
 class Deltas:
@@ -133,7 +141,7 @@ def every(state: ClosureState, instances: Instances, relation: Relation, without
     if not read.positive:
         return instances.rows
     slots = read.slots(instances)
-    joined = instances.of(Shape(read.positive, (), slots))
+    joined = instances.of(Shape(read.positive, _equalities(instances.shape, read.positive), slots))
     return _distinct([all_matches(joined, relation, state.classes, without, which=Which.OUTPUT)], len(slots))
 
 

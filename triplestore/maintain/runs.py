@@ -119,6 +119,9 @@ class FileRun:
         self._low_p, self._high_p = low[:, 0], high[:, 0]
         self._low, self._high = _bounds(low, high, layout.bits)
         self._least, self._greatest = (bounds[:, 1] << layout.bits | bounds[:, 2] for bounds in (low, high))
+        self._least_rows = max(
+            1, int(file.rows[: max(1, len(file.rows) - 1)].min())
+        )  # the last page may have any number
         layout.register(self._predicates().tolist())
 
     def _predicates(self) -> Ids:
@@ -139,7 +142,7 @@ class FileRun:
     def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
         """See `Run`."""
         first, end = self._pages(low, last)
-        enough = _NEAR + most // max(int(self._file.rows.min()), 1)
+        enough = _NEAR + most // self._least_rows
         cut = end - first > enough
         end = np.where(cut, first + enough, end)
         rows, keys, some = [NONE], [NONE], bool(cut.any())

@@ -194,6 +194,18 @@ def test_a_count_reads_few_pages() -> None:
     assert read() - start <= 16
 
 
+def test_a_few_matches_are_read_of_few_pages() -> None:
+    """Whatever the last page of the file has: here one row."""
+    layout, tables = Layout((50, 6000, 600, 600, 0)), PagedTables(Random(0), 8)
+    rows = [(FIRST_IRI, FIRST_IRI + 1, FIRST_IRI + i) for i in range(161)]
+    stored = tables.stored(TableFiles((tables.file(rows, turned=True),), ()), layout)
+    number, hub = (layout.encode(column([FIRST_IRI + i])) for i in (1, 0))
+    matched = stored.relation(FACT).match(layout.numbers(number), hub, None, 8)
+    assert matched[2]
+    assert len(matched[0]) >= 8
+    assert len(stored.pages) <= 4
+
+
 def test_no_predicate_matches_nothing() -> None:
     layout, tables = Layout((50, 60, 60, 60, 0)), PagedTables(Random(1))
     relation = tables.stored(tables.files([(FIRST_IRI, FIRST_IRI + 1, FIRST_IRI + 2)]), layout).relation(FACT)
