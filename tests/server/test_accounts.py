@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 import stat
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -13,12 +16,17 @@ import pytest
 from tests.support.cli import run
 from tests.support.server import PEOPLE, add, people, rows, sent, serving
 from triplestore.model.errors import InputError
+from triplestore.server import accounts, attempts
 from triplestore.server.accounts import read_accounts
+from triplestore.server.attempts import Attempts, network_of
+from triplestore.server.faults import HttpError
 from triplestore.server.settings import Access
 
 
-def basic(name: str, password: str) -> dict[str, str]:
-    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
+def basic(name: str, password: str, address: str = "") -> dict[str, str]:
+    """The headers of a request with a password. address: as a proxy on this machine passes it on."""
+    forwarded = {"X-Forwarded-For": address} if address else {}
+    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode(), **forwarded}
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -119,7 +127,8 @@ class TestServer:
         return file
 
     @pytest.mark.parametrize("protect", [False, True])
-    def test_roles(self, store: Path, file: Path, protect: bool) -> None:
+    def test_roles(self, store: Path, file: Path, protect: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(attempts, "BURST", 1_000)
         token = account(file, "program", "--token", "--role", "write")
         access = Access(accounts=str(file), protect_reads=protect)
         with serving(store, access=access) as client:
@@ -186,3 +195,134 @@ def test_rows_of_a_reader(store: Path, tmp_path: Path) -> None:
     with serving(store, access=Access(accounts=str(file), protect_reads=True)) as client:
         answer: httpx.Response = client.get("/sparql", params={"query": PEOPLE}, headers=basic("ann", "x:y"))
         assert len(rows(answer)) == 1
+
+
+class TestGuessing:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        account(tmp_path / "accounts", "ann", "--role", "write", password="pässword")
+        return tmp_path / "accounts"
+
+    @pytest.fixture
+    def hashed(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The passwords that scrypt was computed of."""
+        found = list[str]()
+        scrypt = accounts._scrypt
+
+        def noted(password: str, cost: int, salt: bytes) -> bytes:
+            found.append(password)
+            return scrypt(password, cost, salt)
+
+        monkeypatch.setattr(accounts, "_scrypt", noted)
+        return found
+
+    def test_a_wrong_password_is_as_much_work_for_any_name(self, store: Path, file: Path, hashed: list[str]) -> None:
+        access = Access(accounts=str(file), users=(("carl", "s3cret"),), protect_reads=True)
+        with serving(store, access=access) as client:
+            for number, name in enumerate(("ann", "carl", "nobody", "")):
+                answer = client.get("/stats", headers=basic(name, f"wrong{number}"))
+                assert (answer.status_code, len(hashed)) == (401, number + 1), name
+
+    def test_many_wrong_passwords(
+        self, store: Path, file: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """At once: a few are looked at, and others are not kept waiting."""
+        with serving(store, access=Access(accounts=str(file))) as client, ThreadPoolExecutor(40) as threads:
+
+            def guess(number: int) -> httpx.Response:
+                return client.get("/stats", headers=basic("ann", f"wrong{number}", "10.0.0.1"))
+
+            answers = [*threads.map(guess, range(40))]
+            assert Counter(answer.status_code for answer in answers) == {401: attempts.BURST, 429: 40 - attempts.BURST}
+            assert len(hashed) == attempts.BURST
+            (late, *_) = [answer for answer in answers if answer.status_code == 429]
+            assert 0 < int(late.headers["retry-after"]) <= attempts.SECONDS
+            assert "too many wrong passwords" in late.text
+            right = "pässword"
+            assert client.get("/stats", headers=basic("ann", right, "10.0.0.2")).status_code == 200
+            assert client.get("/stats", headers=basic("ann", right, "10.0.0.1")).status_code == 429, (
+                "or it could go on guessing"
+            )
+            token = {"Authorization": "Bearer s3cret", "X-Forwarded-For": "10.0.0.1"}
+            assert client.get("/stats", headers=token).status_code == 429
+            assert client.get("/stats", headers={"X-Forwarded-For": "10.0.0.1"}).status_code == 200
+            monkeypatch.setattr(attempts, "SECONDS", 0.001)
+            assert client.get("/stats", headers=basic("ann", right, "10.0.0.1")).status_code == 200
+
+    def test_many_wrong_tokens(self, store: Path) -> None:
+        with serving(store, access=Access(tokens=("s3cret",))) as client:
+            wrong = [client.get("/stats", headers={"Authorization": f"Bearer {n}"}).status_code for n in range(15)]
+            assert wrong == [401] * attempts.BURST + [429] * (15 - attempts.BURST)
+
+    def test_many_right_ones_at_once(self, store: Path, file: Path, hashed: list[str]) -> None:
+        """As of a client that opens all its connections together."""
+        with serving(store, access=Access(accounts=str(file))) as client, ThreadPoolExecutor(40) as threads:
+            answers = threads.map(lambda _: client.get("/stats", headers=basic("ann", "pässword")), range(40))
+            assert {answer.status_code for answer in answers} == {200}
+        assert 1 <= len(hashed) <= 2
+
+
+class TestAttempts:
+    @staticmethod
+    async def wrong(table: Attempts, address: str, times: int = 1) -> None:
+        for _ in range(times):
+            async with table.counted(address):
+                pass
+
+    def test_one_more_after_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        now = [100.0]
+        monkeypatch.setattr(attempts.time, "monotonic", lambda: now[0])
+        table = Attempts()
+        asyncio.run(self.wrong(table, "a", attempts.BURST))
+        for _ in range(3):
+            with pytest.raises(HttpError) as refused:
+                table.check("a")
+            assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": str(int(attempts.SECONDS))})
+            table.check("b")
+            now[0] += attempts.SECONDS
+            asyncio.run(self.wrong(table, "a"))
+
+    def test_right_ones_do_not_count(self) -> None:
+        table = Attempts()
+
+        async def right() -> None:
+            for _ in range(100):
+                async with table.counted("a"):
+                    table.right("a")
+
+        asyncio.run(right())
+        table.check("a")
+
+    def test_a_right_one_pardons_no_wrong_one(self) -> None:
+        """Or whoever has an account could guess the passwords of others."""
+        table = Attempts()
+
+        async def both() -> None:
+            for _ in range(attempts.BURST):
+                await self.wrong(table, "a")
+                async with table.counted("a"):
+                    table.right("a")
+
+        with pytest.raises(HttpError):
+            asyncio.run(both())
+
+    def test_few_addresses_are_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(attempts, "ADDRESSES", 10)
+        table = Attempts()
+        for number in range(100):
+            asyncio.run(self.wrong(table, f"10.0.0.{number}"))
+            asyncio.run(self.wrong(table, "10.1.1.1") if number < attempts.BURST else asyncio.sleep(0))
+        assert len(table) == 10
+
+    @pytest.mark.parametrize(
+        ("address", "network"),
+        [
+            ("10.0.0.1", "10.0.0.1"),
+            ("::ffff:10.0.0.1", "10.0.0.1"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("fe80::1%eth0", "fe80::/64"),
+            ("-", "-"),
+        ],
+    )
+    def test_whose_attempts_count_together(self, address: str, network: str) -> None:
+        assert network_of(address) == network

@@ -8,8 +8,11 @@ from typing import ClassVar
 
 import pytest
 
-from tests.support.server import EX, OPEN, PEOPLE, TURTLE, add, people, request, sent, serving, spoken
-from triplestore.server.settings import Access
+from tests.support.server import EX, OPEN, PEOPLE, QUERY, TURTLE, add, answering, people, request, sent, serving, spoken
+from triplestore.server import attempts
+from triplestore.server.served import Served
+from triplestore.server.settings import Access, Settings
+from triplestore.server.work import Service
 
 
 class TestAccess:
@@ -25,7 +28,8 @@ class TestAccess:
     )
 
     @pytest.mark.parametrize("protect", [False, True])
-    def test_matrix(self, store: Path, protect: bool) -> None:
+    def test_matrix(self, store: Path, protect: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(attempts, "BURST", 1_000)
         access = Access(self.ACCESS.tokens, self.ACCESS.users, protect_reads=protect)
         with serving(store, access=access) as client:
             reads = [lambda h: client.get("/sparql", params={"query": PEOPLE}, headers=h),
@@ -60,6 +64,8 @@ class TestAccess:
             assert client.post("/sparql", data={"query": PEOPLE}, headers={"Origin": "http://[x"}).status_code == 403
             assert people(client) == ["a"]
             assert "access-control-allow-origin" not in client.get("/health", headers=evil).headers
+            other = {"Origin": str(client.base_url).rstrip("/").replace("http:", "https:")}
+            assert client.post("/sparql", data={"update": add("b")}, headers=other).status_code == 403
             same = {"Origin": str(client.base_url).rstrip("/")}
             assert client.post("/sparql", data={"update": add("c")}, headers=same).status_code == 200
             answer = client.post("/sparql", data={"update": add("d")}, headers=friend)
@@ -71,6 +77,51 @@ class TestAccess:
             assert {"if-none-match", "if-match"} <= {*asked.headers["access-control-allow-headers"].split(", ")}
             assert "Location" in answer.headers["access-control-expose-headers"]
             assert client.options("/sparql", headers=evil).status_code == 405
+
+    @pytest.mark.parametrize(
+        ("origin", "host", "proto", "status"),
+        [
+            ("http://kg.example", "kg.example", "http", 200),
+            ("http://kg.example", "kg.example:80", "http", 200),
+            ("https://KG.example", "kg.example:443", "https", 200),
+            ("https://kg.example", "kg.example", "http", 403),
+            ("http://kg.example", "kg.example", "https", 403),
+            ("http://kg.example:8080", "kg.example", "http", 403),
+            ("http://other.kg.example", "kg.example", "http", 403),
+            ("http://kg.example.", "kg.example", "http", 403),
+            ("http://[::1]:99999", "kg.example", "http", 403),
+            ("kg.example", "kg.example", "http", 403),
+            ("null", "kg.example", "http", 403),
+            ("", "kg.example", "http", 403),
+        ],
+    )
+    def test_what_is_another_site(self, template: Path, origin: str, host: str, proto: str, status: int) -> None:
+        """Scheme, host and port count, as a proxy on this machine says that they are."""
+        headers = {"Origin": origin, "Host": host, "X-Forwarded-Proto": proto, "Content-Type": QUERY}
+        with answering({"": Served(Service(template, Settings(access=Access()), engine="duckdb"))}) as client:
+            assert client.post("/sparql", content="ASK {}", headers=headers).status_code == status
+
+    @pytest.mark.parametrize(
+        ("site", "origin", "status"),
+        [
+            ("same-origin", "own", 200),
+            ("none", None, 200),
+            ("cross-site", None, 403),
+            ("Cross-Site", "own", 403),
+            ("same-site", None, 403),
+            ("cross-site", "https://friend.example", 200),
+            ("same-site", "https://friend.example", 200),
+        ],
+    )
+    def test_what_browsers_say_of_the_site(self, store: Path, site: str, origin: str | None, status: int) -> None:
+        access = Access(origins=("https://friend.example",), hosts=OPEN.hosts)
+        with serving(store, access=access) as client:
+            headers = {"Sec-Fetch-Site": site}
+            if origin is not None:
+                headers["Origin"] = str(client.base_url).rstrip("/") if origin == "own" else origin
+            assert client.post("/sparql", data={"update": add("b")}, headers=headers).status_code == status
+            assert client.request("DELETE", "/data?default", headers=headers).status_code == status
+            assert client.get("/sparql", params={"query": PEOPLE}, headers=headers).status_code == 200
 
     def test_names(self, store: Path) -> None:
         with serving(store) as client:

@@ -146,6 +146,9 @@ class TestSlowClients:
             assert all(b" 408 " in connection.recv(1 << 16) for connection in opened)
 
 
+TWICE = "Content-Length: 6\r\n"
+
+
 class TestSizes:
     def test_an_address(self, impatient: httpx.Client) -> None:
         """Of some length: told to send it otherwise. Of any: not held."""
@@ -181,6 +184,63 @@ class TestSizes:
         assert spoken(impatient, head.encode() + b"3\r\nASK\r\nzz\r\n")[0] == 400
         rest = head.replace("/sparql", "/nothing").encode() + b"3\r\nASK\r\n"
         assert spoken(impatient, rest, b"zz\r\n")[0] in (400, 404)
+
+    @pytest.mark.parametrize(
+        ("head", "status"),
+        [
+            ("POST /sparql HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 13\r\n", 400),
+            ("POST /nothing HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n", 400),
+            ("POST /sparql HTTP/1.0\r\nTransfer-Encoding: chunked\r\n", 400),
+            ("POST /sparql HTTP/2.0\r\nContent-Length: 3\r\n", 505),
+            ("POST /sparql HTTP/3.1\r\nContent-Length: 3\r\n", 505),
+            ("POST /sparql HTTP/0.9\r\nContent-Length: 3\r\n", 505),
+            ("PRI * HTTP/2.0\r\n", 505),
+            ("POST /sparql HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nContent-Length: 3, 4\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nContent-Length: +3\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nContent-Length: -1\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n", 501),
+            ("POST /sparql HTTP/1.1\r\nTransfer-Encoding: identity\r\n", 501),
+            ("POST /sparql HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", 501),
+            ("POST /sparql HTTP/1.1\r\nContent-Length : 3\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 3\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nX: a\x00b\r\nContent-Length: 3\r\n", 400),
+            ("POST /sparql HTTP/1.1\r\nX: a\rGET / HTTP/1.1\r\nContent-Length: 3\r\n", 400),
+        ],
+    )
+    def test_a_second_request_is_never_found_in_a_first(self, impatient: httpx.Client, head: str, status: int) -> None:
+        """Where the end of a request is in doubt, it is answered and the connection closed: nothing after it counts."""
+        whole = f"{head}Host: localhost\r\nContent-Type: {QUERY}\r\n\r\n3\r\nASK\r\n0\r\n\r\n"
+        found, answer = spoken(impatient, whole.encode(), request("GET /health"))
+        assert (found, answer.count(b"HTTP/1.1 ")) == (status, 1), answer
+        assert b"connection: close" in answer.lower()
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            "GET /health HTTP/1.2\r\n",
+            "GET /health HTTP/1.1\r\nX: folded\r\n  line\r\n",
+            f"POST /sparql HTTP/1.1\r\nContent-Type: {QUERY}\r\n{2 * TWICE}",
+        ],
+    )
+    @pytest.mark.parametrize("end", ["\r\n", "\n"])
+    def test_odd_but_legal(self, impatient: httpx.Client, head: str, end: str) -> None:
+        body = "ASK {}" if "POST" in head else ""
+        said = f"{head}Host: localhost\r\nConnection: close\r\n\r\n".replace("\r\n", end) + body
+        assert spoken(impatient, said.encode())[0] == 200
+
+    @pytest.mark.parametrize("line", ["PUT /data?default", "POST /sparql"])
+    def test_chunks_beyond_the_limit(self, store: Path, line: str) -> None:
+        """Also a client that sends all of them before it reads gets the answer."""
+        kind = "text/turtle" if "data" in line else UPDATE
+        more = "Connection: close\r\nTransfer-Encoding: chunked\r\n"
+        head = f"{line} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n{more}\r\n"
+        chunk = b"10000\r\n" + b" " * (1 << 16) + b"\r\n"
+        with serving(store, Limits(body=1_000)) as client:
+            for size in (1, 50, 400):
+                status, answer = spoken(client, head.encode(), *[chunk] * size, b"0\r\n\r\n")
+                assert (status, b"larger than 1,000 bytes" in answer) == (413, True), answer
 
     def test_a_query_is_shorter_than_a_load(self, store: Path) -> None:
         with serving(store) as client:

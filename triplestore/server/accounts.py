@@ -23,6 +23,7 @@ from typing import Final
 
 from triplestore.engine.disk import naming
 from triplestore.model.errors import InputError, UsageError
+from triplestore.server.attempts import Attempts, network_of
 
 NAME: Final = re.compile(r"[^\s:,#][^\s:,]*")
 """What an account may be called: basic authentication ends a name with a colon."""
@@ -93,6 +94,9 @@ def proves(secret: str, given: str) -> bool:
 def _scrypt(password: str, cost: int, salt: bytes) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=cost, r=_BLOCK, p=1, maxmem=256 * cost * _BLOCK, dklen=32)
 
+
+_NOBODY: Final = f"scrypt${COST}${'0' * 32}${'0' * 64}"
+"""A secret that no password has, for names without an account: checking a password takes the same time then."""
 
 _SECRET: Final = re.compile(r"sha256\$[0-9a-f]{64}|scrypt\$[0-9]{1,7}\$[0-9a-f]{32}\$[0-9a-f]{64}")
 
@@ -172,6 +176,8 @@ class Accounts:
         self._file = file
         self._key = secrets.token_bytes(32)
         self._scrypt = asyncio.Lock()
+        self._attempts = Attempts()
+        self._running: dict[tuple[str, bytes], asyncio.Task[Account | None]] = {}
         self.reload()
 
     def reload(self) -> int:
@@ -184,33 +190,67 @@ class Accounts:
         self._proved: dict[bytes, Account] = {}
         return len(listed)
 
-    async def identified(self, header: str | None) -> Account | None:
-        """Whom an Authorization header proves to be."""
-        scheme, _, value = (header or "").partition(" ")
-        if scheme.lower() == "bearer":
-            return self._by_secret.get(by_token(value.strip()))
-        if scheme.lower() != "basic":
+    async def identified(self, header: str | None, address: str = "") -> Account | None:
+        """Whom an Authorization header from an address proves to be. Raises HttpError (429) where too many from there
+        were wrong.
+
+        Wrong passwords take the same time whether or not there is an account with the name.
+        """
+        if header is None:
+            return None
+        self._attempts.check(address)
+        if (known := self._known_by(header)) is not None:
+            return known
+        key = network_of(address), self._proof(header)
+        if (attempt := self._running.get(key)) is None:  # the same attempt on several connections is one
+            attempt = self._running[key] = asyncio.create_task(self._attempt(header, address))
+            attempt.add_done_callback(lambda done: (self._running.pop(key), done.cancelled() or done.exception()))
+        return await asyncio.shield(attempt)
+
+    async def _attempt(self, header: str, address: str) -> Account | None:
+        async with self._attempts.counted(address):
+            found = await self._slowly(header)
+            if found is not None:
+                self._attempts.right(address)
+            return found
+
+    def _known_by(self, header: str) -> Account | None:
+        """Whom a header proves to be that is a token's, or that has proved it before."""
+        scheme, value = _parts(header)
+        if scheme == "bearer":
+            return self._by_secret.get(by_token(value))
+        return self._proved.get(self._proof(header))
+
+    def _proof(self, header: str) -> bytes:
+        return hmac.digest(self._key, header.encode(), "sha256")
+
+    async def _slowly(self, header: str) -> Account | None:
+        """Whom a header proves to be by a name and a password."""
+        scheme, value = _parts(header)
+        if scheme != "basic":
             return None
         try:
-            name, _, password = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+            name, _, password = base64.b64decode(value, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
             return None
-        proof = hmac.digest(self._key, f"{name}:{password}".encode(), "sha256")
-        if (known := self._proved.get(proof)) is not None:
-            return known
-        slow: list[Account] = []
+        slow: Account | None = None
         for account in self._by_name.get(name, ()):
             if account.secret.startswith("scrypt"):
-                slow.append(account)
+                slow = account
             elif proves(account.secret, password):
                 return account
-        proved = self._proved
-        for account in slow:
-            async with self._scrypt:  # who guesses makes other guesses wait, not other requests
-                right = await asyncio.to_thread(proves, account.secret, password)
-            if right:
-                if len(proved) >= _KNOWN:
-                    proved.clear()
-                proved[proof] = account  # of the file as it was read before this began
-                return account
-        return None
+        proved, secret = self._proved, _NOBODY if slow is None else slow.secret
+        async with self._scrypt:  # whoever guesses keeps other guesses waiting, not other requests
+            right = await asyncio.to_thread(proves, secret, password)
+        if slow is None or not right:
+            return None
+        if len(proved) >= _KNOWN:
+            proved.clear()
+        proved[self._proof(header)] = slow  # of the file as it was read before this began
+        return slow
+
+
+def _parts(header: str) -> tuple[str, str]:
+    """The scheme of an Authorization header, in lower case, and what follows it."""
+    scheme, _, value = header.partition(" ")
+    return scheme.lower(), value.strip()

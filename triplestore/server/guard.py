@@ -113,14 +113,17 @@ class Guard:
             raise HttpError(414, f"the address is longer than {MAX_URL:,} bytes: send a query by POST")
         if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEAD:
             raise HttpError(431, f"the headers are longer than {MAX_HEAD:,} bytes")
+        _check_framing(scope, headers)
         host = headers.get("host", "")
         if self._access.hosts and _without_port(host) not in self._access.hosts:
             message = f"this server is not called {shown(host)!r}"
             raise HttpError(400, f"{message}: start it with --allow-host to give it that name")
-        foreign = origin is not None and origin not in self._access.origins and _host_of(origin) != host
-        if foreign and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-            site = shown(origin or "")
-            raise HttpError(403, f"pages of {site} may not use this server; --cors {site} would let them")
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS") and origin not in self._access.origins:
+            if origin is not None and _origin(origin) != _origin(f"{scope['scheme']}://{host}"):
+                site = shown(origin)
+                raise HttpError(403, f"pages of {site} may not use this server; --cors {site} would let them")
+            if headers.get("sec-fetch-site", "").strip().lower() in ("cross-site", "same-site"):
+                raise HttpError(403, "pages of other sites may not use this server; --cors SITE would let one")
         for_all = path in _OPEN and (store or not self._stores or path != "/")
         if scope["method"] == "OPTIONS" or for_all or path.startswith("/static/"):
             return
@@ -130,7 +133,7 @@ class Guard:
                 raise HttpError(403, "this needs an account with the role admin, and the server has none: --accounts")
             return
         credentials = headers.get("authorization")
-        account = await self._accounts.identified(credentials)
+        account = await self._accounts.identified(credentials, client_of(scope))
         if account is not None:
             scope["triplake.log"]["user"] = account.name
             of = store or self._alone
@@ -227,12 +230,30 @@ def _unknown(message: str) -> HttpError:
     return HttpError(401, f"{message}: send a token that the server was started with {how}", asking)
 
 
-def _host_of(origin: str) -> str | None:
-    """The host and port of a site; None: it is no address."""
+def _check_framing(scope: Scope, headers: Headers) -> None:
+    """Raise HttpError for a request whose end a proxy in front of the server may see elsewhere than the server does
+    (RFC 9112, section 6.1), and for another major version of HTTP. The connection is closed then."""
+    closing = {"Connection": "close"}
+    if not scope["http_version"].startswith("1."):
+        raise HttpError(505, f"this server speaks HTTP/1.1, not HTTP/{scope['http_version']}", closing)
+    if "transfer-encoding" in headers:
+        if "content-length" in headers:
+            raise HttpError(400, "the request has both Content-Length and Transfer-Encoding: send one", closing)
+        if scope["http_version"] == "1.0":
+            raise HttpError(400, "HTTP/1.0 has no Transfer-Encoding: send a Content-Length, or HTTP/1.1", closing)
+
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+def _origin(text: str) -> tuple[str, str, int | None] | None:
+    """The scheme, host and port of an origin; None for what is none, such as `null`."""
     try:
-        return urlsplit(origin).netloc
+        found = urlsplit(text)
+        port = found.port or _PORTS.get(found.scheme)
     except ValueError:
         return None
+    return (found.scheme, found.hostname, port) if found.scheme and found.hostname else None
 
 
 def _without_port(host: str) -> str:

@@ -22,6 +22,7 @@ REASONS: Final = {
     414: "The address is too long.",
     415: "The body's media type, charset or coding is not understood.",
     422: "Rules would make terms without end, or the result does not conform to the shapes.",
+    429: "This address has sent too many wrong passwords or tokens.",
     431: "The headers are too long.",
     500: "A fault of the server's.",
     502: "An endpoint that the query asks by SERVICE fails.",
@@ -63,7 +64,7 @@ def failures(statuses: Iterable[int]) -> dict[str, Any]:
     """The answers to what fails, and those that any request may have."""
     content = dict.fromkeys(("text/plain",), TEXT)
     content["application/problem+json"] = {"schema": {"type": "object", "required": ["title", "status", "detail"]}}
-    told = sorted({*statuses, 414, 431})
+    told = sorted({*statuses, 414, 431, *((429,) if 401 in statuses else ())})
     return {str(status): {"description": REASONS[status], "content": content} for status in told}
 
 
