@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from triplake.loaders import LoadReport, Source
+from triplestore.closure.view import built_in
 from triplestore.engine import temporary
 from triplestore.engine.select import make_engine
 from triplestore.materialise.limits import Limits
@@ -370,14 +371,14 @@ class Store(StreamedStore, LoadedStore):
         reductions that `triplestore.ontology.entails` describes."""
         from triplestore.ontology.entails import entails  # when asked for: rdflib takes a fifth of a second to import
 
-        names = {r.name for r in self.rulesets}
+        own = built_in(self._session.manifest)
         return entails(
             self,
             graph,
             lambda folder: Store.open(folder, engine="duckdb"),
-            extensional="owl2rl" in names,
-            axiomatic="rdfs-axiomatic" in names,
-            resources="rdfs" in names,
+            extensional=any(ruleset.profile for ruleset in own),
+            axiomatic=any(ruleset.vocabulary for ruleset in own),
+            resources=any(ruleset.resources for ruleset in own),
         )
 
 

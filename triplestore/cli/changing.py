@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from triplake.rulesets import BUILT_IN, named
 from triplestore.cli.effects import effect_lines, outcome_line
 from triplestore.cli.loading import base_option, check_base
 from triplestore.cli.options import (
@@ -147,7 +148,7 @@ def _give_back() -> None:
 
 @click.command()
 @click.argument("store")
-@click.argument("action", metavar="list|add|remove")
+@click.argument("action", metavar="list|add|remove", default="")
 @click.argument("names", nargs=-1, metavar="[NAME_OR_FILE]...")
 @click.option("--data", multiple=True, metavar="PATH", help="check: run the rules on a store, or on files of RDF.")
 @click.option("--with", "others", multiple=True, metavar="NAME_OR_FILE", help="check: rules that run with them.")
@@ -166,7 +167,8 @@ def rules(
 ) -> None:
     """List, add or remove the rules of a store; the closure is maintained.
 
-    Or `triplake rules check FILE...`: what is most likely not meant in files of rules, and what each rule does.
+    Or `triplake rules list`: the built-in rulesets. Or `triplake rules check FILE...`: what is most likely not meant in
+    files of rules, and what each rule does.
     """
     from triplestore.read.reasoning import origin, rules_of, switched_off
 
@@ -175,6 +177,10 @@ def rules(
         from triplestore.cli.rule_check import check
 
         check(options, (action, *names), data, others, as_json)
+        return
+    if store == "list" and not action:
+        for name, row in BUILT_IN.items():
+            click.echo(f"{name}: {counted(len(named(name).rules), 'rule')}, {row.description}")
         return
     if action not in actions:
         raise UsageError(f"'{action}' is not one of 'list', 'add', 'remove'; or say: triplake rules check FILE...")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from triplake.rulesets import axiomatic_of
 from triplestore.cli.effects import effect_lines, outcome_line
 from triplestore.cli.options import (
     Common,
@@ -238,21 +239,10 @@ def check_base(base: str | None) -> None:
         raise UsageError(f"--base {base}: give an absolute IRI")
 
 
-AXIOMATIC: Final = "rdfs-axiomatic"
-
-_WITH_RDFS: Final = frozenset(("owl2rl", "rdfs-plus", "rdfs", AXIOMATIC))
-"""The built-in rulesets that go beyond RDF, to RDFS at least."""
-
-
 def _rulesets(rules: Sequence[str], axiomatic: bool) -> tuple[str, ...]:
     chosen = tuple(rules or ("owl2rl",))
-    triples = _axiomatic(chosen)
+    triples = axiomatic_of(chosen)
     return (*chosen, triples) if axiomatic and triples not in chosen else chosen
-
-
-def _axiomatic(names: Sequence[str]) -> str:
-    """The ruleset that --axiomatic means beside others: the axiomatic triples of RDF alone beside its rules alone."""
-    return "rdf-axiomatic" if "rdf" in names and not _WITH_RDFS.intersection(names) else AXIOMATIC
 
 
 def _check_settings(

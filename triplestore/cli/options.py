@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from triplake.rulesets import NAMES
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
@@ -128,7 +129,7 @@ rules_option = click.option(
     "--rules",
     multiple=True,
     metavar="NAME_OR_FILE",
-    help="owl2rl (default), rdfs-plus, rdfs, rdf, none, or a file of rules; may be given several times.",
+    help=f"{', '.join(NAMES)} (default: {NAMES[0]}; see `triplake rules list`), or a file; may be given several times.",
 )
 axiomatic_option = click.option(
     "--axiomatic",

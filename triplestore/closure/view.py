@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
-from triplake import rulesets
+from triplake.rulesets import BUILT_IN, BuiltIn
 from triplestore.model.equality import Equality
 from triplestore.storage.manifest import Manifest
 
@@ -37,7 +36,8 @@ class ClosureView:
     @classmethod
     def of(cls, manifest: Manifest) -> ClosureView:
         """The view of a version."""
-        by_value = _has(manifest, rulesets.WITH_DATATYPES)
+        own = built_in(manifest)
+        by_value = any(ruleset.datatypes for ruleset in own)
         return cls(
             manifest.equality,
             classes=manifest.stats.get("classes", 0),
@@ -46,7 +46,7 @@ class ClosureView:
             same_as_in_class=manifest.stats.get("named", 0) > 0,
             literals_in_classes=manifest.stats.get("literals", 0) > 0,
             generalised=manifest.stats.get("generalised", 0) > 0,
-            resources=_has(manifest, rulesets.RESOURCES),
+            resources=any(ruleset.resources for ruleset in own),
             triple_terms=manifest.counters.triple > 0,
         )
 
@@ -61,6 +61,6 @@ class ClosureView:
         return self.equality != Equality.OFF
 
 
-def _has(manifest: Manifest, names: Collection[str]) -> bool:
-    """Whether a built-in ruleset of these names is among a store's."""
-    return any(ruleset.text is None and ruleset.name in names for ruleset in manifest.rulesets)
+def built_in(manifest: Manifest) -> list[BuiltIn]:
+    """The built-in rulesets of a version."""
+    return [BUILT_IN[ruleset.name] for ruleset in manifest.rulesets if ruleset.text is None]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from triplake.loaders import quads_of, sources
 from triplake.loaders.seeming import option
+from triplestore.closure.view import built_in
 from triplestore.model.errors import NonConformingError
 from triplestore.model.terms import from_rdflib
 from triplestore.read.query import graph
@@ -18,9 +19,6 @@ from triplestore.read.session import Session
 if TYPE_CHECKING:
     from triplestore.shapes.model import Shape
     from triplestore.shapes.report import ValidationReport
-
-INHERITING: Final = frozenset(("owl2rl", "rdfs", "rdfs-plus"))
-"""The rulesets by which an instance of a class is one of the classes above it."""
 
 _SIMPLE: Final = "<http://www.w3.org/ns/entailment/Simple>"
 _RDFS: Final = "<http://www.w3.org/ns/entailment/RDFS>"
@@ -54,7 +52,7 @@ def _advising(says: str) -> Iterator[None]:
 
 
 def _inherits(session: Session) -> bool:
-    return any(ruleset.name in INHERITING for ruleset in session.manifest.rulesets)
+    return any(ruleset.inherits for ruleset in built_in(session.manifest))
 
 
 def _read(items: list[Any], format: str | None, regimes: tuple[str, ...]) -> tuple[Shape, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from triplestore.closure import expand
+from triplestore.closure.view import built_in
 from triplestore.model.errors import UsageError
 from triplestore.model.report import JsonObject, Report, UpdateReport
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, VIOLATION
@@ -96,7 +97,7 @@ def count(session: Session, what: str) -> int:
 def outside_profile(session: Session) -> list[Finding]:
     """See `Store.outside_profile`."""
     session.workspace.views(ASSERTED, TERM)
-    profile = any(r.name == "owl2rl" for r in session.manifest.rulesets)
+    profile = any(ruleset.profile for ruleset in built_in(session.manifest))
     return findings(session.engine, all_rules(session.manifest), profile)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from triplake.rulesets import BUILT_IN
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.prefixes import Names
 from triplestore.model.terms import RDF, XSD
@@ -22,12 +23,6 @@ MOST: Final = 1_000
 
 _SD: Final = "http://www.w3.org/ns/sparql-service-description#"
 _VOID: Final = "http://rdfs.org/ns/void#"
-_REGIMES: Final = {
-    "owl2rl": "http://www.w3.org/ns/entailment/OWL-RDF-Based",
-    "rdfs-plus": "http://www.w3.org/ns/entailment/RDFS",
-    "rdfs": "http://www.w3.org/ns/entailment/RDFS",
-    "none": "http://www.w3.org/ns/entailment/Simple",
-}
 _FORMATS: Final = (
     *("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV"),
     *("Turtle", "N-Triples", "RDF_XML", "JSON-LD", "TriG", "N-Quads"),
@@ -44,7 +39,8 @@ def describe(store: Store, endpoint: str, service: Service, media: str | None) -
     me, dataset, graph = "_:service", "_:dataset", "_:graph"
     features = ["EmptyGraphs"] + (["UnionDefaultGraph"] if store.default_graph == DefaultGraph.UNION else [])
     languages = ["SPARQL11Query"] + ([] if service.settings.access.read_only else ["SPARQL11Update"])
-    regime = next((_REGIMES[r.name] for r in store.rulesets if r.name in _REGIMES), None)
+    own = (BUILT_IN[ruleset.name] for ruleset in store.rulesets if ruleset.text is None)
+    regime = next((ruleset.regime for ruleset in own if ruleset.regime), None)
     triples = [
         (me, f"<{RDF}type>", f"<{_SD}Service>"),
         (me, f"<{_SD}endpoint>", f"<{endpoint}>"),
@@ -76,7 +72,7 @@ def _named_graph(dataset: str, number: int, named: GraphSize) -> list[tuple[str,
         (dataset, f"<{_SD}namedGraph>", me),
         (me, f"<{RDF}type>", f"<{_SD}NamedGraph>"),
         (me, f"<{_SD}name>", named.name),
-        (me, f"<{_SD}entailmentRegime>", f"<{_REGIMES['none']}>"),
+        (me, f"<{_SD}entailmentRegime>", f"<{BUILT_IN['none'].regime}>"),
         (me, f"<{_SD}graph>", graph),
         (graph, f"<{RDF}type>", f"<{_SD}Graph>"),
         (graph, f"<{_VOID}triples>", _integer(named.triples)),

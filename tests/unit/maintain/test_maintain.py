@@ -79,7 +79,13 @@ def _follow(
     derivations: Derivations = "counted" if counting else "none"
     start, updates = history
     every = {*start, *(t for add, _ in updates for t in add)}
-    bench = Bench(engine, every, rules_of(program), equality, program[0] in rulesets.WITH_DATATYPES)
+    bench = Bench(
+        engine,
+        every,
+        rules_of(program),
+        equality,
+        program[0] in rulesets.BUILT_IN and rulesets.BUILT_IN[program[0]].datatypes,
+    )
     asserted = set(bench.facts(start))
     before = bench.materialise(asserted)
     try:

@@ -155,7 +155,7 @@ def test_the_examples_of_the_reference_are_rules() -> None:
 
 def by_oracle(facts: Iterable[Triple], name: str, mode: str = "rewrite") -> oracle.Closure:
     """The closure under a built-in ruleset, literals by value where the ruleset has the datatype rules."""
-    by_value = name in rulesets.WITH_DATATYPES
+    by_value = rulesets.BUILT_IN[name].datatypes
     return (oracle.closure_by_value if by_value else oracle.closure)(facts, RULES[name], mode)
 
 
