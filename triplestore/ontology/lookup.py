@@ -46,11 +46,11 @@ class Asked(Protocol):
 
 def in_closure(store: Asked, triples: Iterable[Triple]) -> bool:
     """Whether a graph, its blank nodes as variables, maps into the closure."""
-    names = {ruleset.name for ruleset in store.rulesets}
+    built_in = [rulesets.BUILT_IN[one.name] for one in store.rulesets if one.name in rulesets.BUILT_IN]
     semantics = Semantics(
         congruent=store.equality != Equality.OFF,
-        by_value=not names.isdisjoint(rulesets.WITH_DATATYPES),
-        propositions=not names.isdisjoint(rulesets.RESOURCES),
+        by_value=any(ruleset.datatypes for ruleset in built_in),
+        propositions=any(ruleset.resources for ruleset in built_in),
     )
     return all(_holds(store, part, semantics) for part in _connected(triples))
 

@@ -1,7 +1,7 @@
 """Updates that arrive while another is carried out: they wait, and are then carried out together.
 
-The counter-examples are those of Illich and Glimm (Fully Dynamic Materialization Maintenance), whose method, which takes
-up changes between the rounds of a running one, is not implemented."""
+The counter-examples are those of Illich and Glimm (Fully Dynamic Materialization Maintenance). Their method, which
+takes up changes between the rounds of a running one, is not implemented."""
 
 from __future__ import annotations
 
