@@ -3,7 +3,7 @@ suite `http-rdf-update` is not run: its tests are deprecated, and done again in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import httpx
@@ -90,52 +90,66 @@ def test_case(client: httpx.Client, case: Case) -> None:
     run(client, case)
 
 
-@pytest.fixture(scope="module")
-def description(client: httpx.Client) -> rdflib.Graph:
+SD = rdflib.Namespace("http://www.w3.org/ns/sparql-service-description#")
+
+
+def returns_rdf(client: httpx.Client) -> rdflib.Graph:
+    """The description of the service, read as RDF."""
     answer = client.get("/sparql", headers={"Accept": "text/turtle, application/rdf+xml;q=0.9"})
-    assert answer.headers["content-type"].split(";")[0] in GRAPHS  # returns-rdf
+    assert answer.headers["content-type"].split(";")[0] in GRAPHS
     return graph(answer.text)
 
 
-class TestServiceDescription:
-    """The three tests of `service-description`, which are for people to read."""
+def has_endpoint_triple(client: httpx.Client) -> None:
+    """The endpoint is that of a service."""
+    description = returns_rdf(client)
+    endpoint = rdflib.URIRef(str(client.base_url).rstrip("/") + "/sparql")
+    (service,) = description.subjects(SD.endpoint, endpoint)
+    assert (service, RDF.type, SD.Service) in description
 
-    SD = rdflib.Namespace("http://www.w3.org/ns/sparql-service-description#")
 
-    def test_has_endpoint_triple(self, client: httpx.Client, description: rdflib.Graph) -> None:
-        endpoint = rdflib.URIRef(str(client.base_url).rstrip("/") + "/sparql")
-        (service,) = description.subjects(self.SD.endpoint, endpoint)
-        assert (service, RDF.type, self.SD.Service) in description
+def conforms_to_schema(client: httpx.Client) -> None:
+    """Section 3 of the recommendation: what each property is said of, and of what kind its values are."""
+    description, sd = returns_rdf(client), SD
+    (service,) = description.subjects(RDF.type, sd.Service)
+    kinds = {
+        sd.endpoint: rdflib.URIRef,
+        sd.supportedLanguage: rdflib.URIRef,
+        sd.resultFormat: rdflib.URIRef,
+        sd.defaultEntailmentRegime: rdflib.URIRef,
+        sd.defaultDataset: rdflib.BNode,
+        sd.feature: rdflib.URIRef,
+    }
+    for subject, predicate, value in description:
+        if predicate in kinds:
+            assert subject == service
+            assert isinstance(value, kinds[predicate])
+    assert set(description.predicates(service)) - set(kinds) == {RDF.type}
+    languages = {sd.SPARQL10Query, sd.SPARQL11Query, sd.SPARQL11Update}
+    assert set(description.objects(service, sd.supportedLanguage)) <= languages
+    (dataset,) = description.objects(service, sd.defaultDataset)
+    (default,) = description.objects(dataset, sd.defaultGraph)
+    assert (dataset, RDF.type, sd.Dataset) in description
+    assert (default, RDF.type, sd.Graph) in description
+    assert len(list(description.objects(service, sd.defaultEntailmentRegime))) == 1
+    assert set(description.objects(service, sd.feature)) == {sd.EmptyGraphs}
+    for named in description.objects(dataset, sd.namedGraph):
+        assert (named, RDF.type, sd.NamedGraph) in description
+        assert isinstance(description.value(named, sd.name), rdflib.URIRef)
+        assert (description.value(named, sd.graph), RDF.type, sd.Graph) in description
 
-    def test_conforms_to_schema(self, description: rdflib.Graph) -> None:
-        """Section 3 of the recommendation: what each property is said of, and of what kind its values are."""
-        sd = self.SD
-        (service,) = description.subjects(RDF.type, sd.Service)
-        kinds = {
-            sd.endpoint: rdflib.URIRef,
-            sd.supportedLanguage: rdflib.URIRef,
-            sd.resultFormat: rdflib.URIRef,
-            sd.defaultEntailmentRegime: rdflib.URIRef,
-            sd.defaultDataset: rdflib.BNode,
-            sd.feature: rdflib.URIRef,
-        }
-        for subject, predicate, value in description:
-            if predicate in kinds:
-                assert subject == service
-                assert isinstance(value, kinds[predicate])
-        assert set(description.predicates(service)) - set(kinds) == {RDF.type}
-        languages = {sd.SPARQL10Query, sd.SPARQL11Query, sd.SPARQL11Update}
-        assert set(description.objects(service, sd.supportedLanguage)) <= languages
-        (dataset,) = description.objects(service, sd.defaultDataset)
-        (default,) = description.objects(dataset, sd.defaultGraph)
-        assert (dataset, RDF.type, sd.Dataset) in description
-        assert (default, RDF.type, sd.Graph) in description
-        assert len(list(description.objects(service, sd.defaultEntailmentRegime))) == 1
-        assert set(description.objects(service, sd.feature)) == {sd.EmptyGraphs}
-        for named in description.objects(dataset, sd.namedGraph):
-            assert (named, RDF.type, sd.NamedGraph) in description
-            assert isinstance(description.value(named, sd.name), rdflib.URIRef)
-            assert (description.value(named, sd.graph), RDF.type, sd.Graph) in description
+
+DESCRIPTION = {
+    "has-endpoint-triple": has_endpoint_triple,
+    "returns-rdf": returns_rdf,
+    "conforms-to-schema": conforms_to_schema,
+}
+"""The tests of `service-description`, which the suite has in words only."""
+
+
+@pytest.mark.parametrize("check", DESCRIPTION.values(), ids=DESCRIPTION)
+def test_service_description(client: httpx.Client, check: Callable[[httpx.Client], object]) -> None:
+    check(client)
 
 
 @pytest.mark.parametrize(("manifest", "size"), SIZES.items())

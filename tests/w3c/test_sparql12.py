@@ -1,4 +1,4 @@
-"""The W3C suites of SPARQL 1.2 that are of triple terms and base directions: syntax, and answers of queries."""
+"""The W3C suites of SPARQL 1.2: what is right is accepted, what is wrong is refused, and answers are as they say."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import pyoxigraph as ox
 import pytest
 
-from tests.w3c.manifest import MISSING, RDF12, Case, cases
-from tests.w3c.sparql import Case as QueryCase
-from tests.w3c.sparql import cases as of_version
+from tests.w3c.manifest import MISSING
+from tests.w3c.sparql import SPARQL, Case, cases
 from triplake import Store
 from triplake.sparql.parser import parse_query
 from triplake.sparql.update import parse_update
 from triplestore.model.errors import InputError, UsageError
+from triplestore.model.terms import to_ntriples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SPARQL12 = RDF12.parent.parent / "sparql" / "sparql12"
+SPARQL12 = SPARQL / "sparql12"
 EXCLUDED = {
     "basic-anonreifier-13": "UnsupportedError: a blank node within a triple term of CONSTRUCT WHERE",
     "order-2": "ORDER BY puts triple terms in the order of their text: numbers within them are not compared",
@@ -31,7 +31,7 @@ EXCLUDED = {
 pytestmark = pytest.mark.skipif(not SPARQL12.exists(), reason=MISSING)
 
 
-def parameters(found: Iterable[Case | QueryCase]) -> list[object]:
+def parameters(found: Iterable[Case]) -> list[object]:
     """Cases as parameters."""
     return [
         pytest.param(
@@ -43,26 +43,20 @@ def parameters(found: Iterable[Case | QueryCase]) -> list[object]:
     ]
 
 
-def syntaxes() -> list[Case]:
-    """The tests of the syntax of triple terms."""
-    return [case for kind in ("positive", "negative") for case in cases(f"syntax-triple-terms-{kind}", SPARQL12)]
-
-
 def check(case: Case) -> None:
     """Parse a request, or see it refused."""
-    text = case.action.read_text(encoding="utf-8")
-
-    def parse() -> None:
-        if case.action.suffix == ".ru":
-            parse_update(text, base=case.base)
-        else:
-            parse_query(text, base=case.base)
-
+    parse = parse_update if "Update" in case.kind else parse_query
+    text = case.query.read_text(encoding="utf-8")
     if "Negative" not in case.kind:
-        parse()
+        parse(text, base=case.query.as_uri())
         return
     with pytest.raises((UsageError, InputError)):
-        parse()
+        parse(text, base=case.query.as_uri())
+
+
+def syntaxes() -> list[Case]:
+    """The tests of syntax."""
+    return [case for case in cases("sparql12") if "Syntax" in case.kind]
 
 
 @pytest.mark.parametrize("case", parameters(syntaxes()))
@@ -70,13 +64,14 @@ def test_syntax(case: Case) -> None:
     check(case)
 
 
-def evaluations() -> list[QueryCase]:
+def evaluations() -> list[Case]:
     """The tests of queries' answers, over data in one graph."""
-    return [
-        case
-        for case in of_version("sparql12")
-        if case.kind == "QueryEvaluationTest" and case.suite in ("eval-triple-terms", "expression", "lang-basedir")
-    ]
+    return [case for case in cases("sparql12") if case.kind == "QueryEvaluationTest"]
+
+
+def updates() -> list[Case]:
+    """The tests of updates."""
+    return [case for case in cases("sparql12") if case.kind == "UpdateEvaluationTest"]
 
 
 def solutions(text: bytes, format: ox.QueryResultsFormat) -> ox.Dataset | bool:
@@ -96,7 +91,7 @@ def solutions(text: bytes, format: ox.QueryResultsFormat) -> ox.Dataset | bool:
     return shaped
 
 
-def evaluate(store: Store, case: QueryCase) -> None:
+def evaluate(store: Store, case: Case) -> None:
     """Answer the query over its data, which replace those of the store, and compare."""
     store.replace(*case.data)
     found = store.query(case.query.read_text(encoding="utf-8"))
@@ -104,16 +99,8 @@ def evaluate(store: Store, case: QueryCase) -> None:
     assert case.result is not None
     if found.kind == "construct":
         found.write(out, "nt")
-        graphs = [
-            ox.Dataset(ox.parse(text, syntax))
-            for text, syntax in (
-                (out.getvalue().encode(), ox.RdfFormat.N_TRIPLES),
-                (case.result.read_bytes(), ox.RdfFormat.TURTLE),
-            )
-        ]
-        for graph in graphs:
-            graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
-        assert graphs[0] == graphs[1]
+        expected = shaped(case.result.read_bytes(), ox.RdfFormat.TURTLE)
+        assert shaped(out.getvalue().encode(), ox.RdfFormat.N_TRIPLES) == expected
         return
     found.write(out, "json")
     format = ox.QueryResultsFormat.from_extension(case.result.suffix[1:])
@@ -125,12 +112,50 @@ def evaluate(store: Store, case: QueryCase) -> None:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """One store without rules for all cases."""
-    with Store.create(tmp_path_factory.mktemp("sparql12") / "kg", ["none"], engine="duckdb") as made:
+    path = tmp_path_factory.mktemp("sparql12") / "kg"
+    with Store.create(path, ["none"], engine="duckdb", default_graph="separate") as made:
         yield made
 
 
+def shaped(text: bytes, syntax: ox.RdfFormat) -> ox.Dataset:
+    """Triples or quads, with blank nodes named by their shape."""
+    found = ox.Dataset(ox.parse(text, syntax))
+    found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return found
+
+
+def update(store: Store, case: Case) -> None:
+    """Carry out the request on its data and compare all graphs."""
+    assert case.result is not None
+    store.replace(*case.data)
+    store.sparql_update(case.query.read_text(encoding="utf-8"))
+    quads = [quad for batch in store.quad_batches() for quad in batch]
+    lines = "".join(f"{' '.join(map(to_ntriples, quad))} .\n" for quad in quads)
+    expected = shaped(case.result.read_bytes(), ox.RdfFormat.TRIG)
+    assert shaped(lines.encode(), ox.RdfFormat.N_QUADS) == expected
+
+
+def run(case: Case, store: Store) -> None:
+    """Do what a test says."""
+    if "Syntax" in case.kind:
+        check(case)
+    elif case.kind == "UpdateEvaluationTest":
+        update(store, case)
+    else:
+        evaluate(store, case)
+
+
+@pytest.mark.parametrize("case", parameters(updates()))
+def test_updates(store: Store, case: Case) -> None:
+    update(store, case)
+
+
+def test_whole_suite_is_run() -> None:
+    assert [len(found) for found in (syntaxes(), evaluations(), updates())] == [203, 63, 3]
+
+
 @pytest.mark.parametrize("case", parameters(evaluations()))
-def test_answers(store: Store, case: QueryCase) -> None:
+def test_answers(store: Store, case: Case) -> None:
     evaluate(store, case)
 
 
