@@ -14,7 +14,8 @@ from triplestore.engine.dialect import Dialect
 from triplestore.expressions.arithmetic import split
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.decimals import NULL, divide
-from triplestore.expressions.limits import MOST_BYTES, too_long
+from triplestore.expressions.limits import MOST_BYTES
+from triplestore.expressions.strings import failing
 from triplestore.expressions.temporal import duration_of, moment
 from triplestore.expressions.values import Value, integer, number, string, token
 
@@ -56,7 +57,7 @@ def parts(
             ]
         case "GROUP_CONCAT":
             text = _text(value)
-            fails = dialect.error(too_long("GROUP_CONCAT"))
+            fails = failing(dialect, "GROUP_CONCAT", f"g{place}")
             joined = f"CASE WHEN g{place} > {MOST_BYTES} THEN {fails} WHEN {once} THEN {text} END"
             return [
                 f"sum(CASE WHEN {once} AND ({text}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong",

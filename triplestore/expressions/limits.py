@@ -34,5 +34,5 @@ def too_many_digits(most: int, unit: str) -> LimitError:
     """The error for a number, time or duration that is too long to be computed with."""
     return LimitError(
         f"{BEYOND}a number, time or duration of more than {most:,} {unit} takes part in a computation: leave such "
-        "values out with FILTER(STRLEN(STR(..)) < ..)"
+        "values out by a subquery with FILTER(STRLEN(STR(..)) < ..)"
     )

@@ -32,7 +32,7 @@ LONGEST: Final = 80_000
 LONGEST_TEXT: Final = 1 << 20
 """Characters of a text that is matched with back-references."""
 SECONDS: Final = 2.0
-"""Seconds of the processor for which a text is matched with back-references."""
+"""Seconds of processor time, of all threads of the process, for which a text is matched with back-references."""
 _WORKED_ON: Final = 1 << 24
 """Bytes that REPLACE may make at most of a text by one call of RE2, before it is known how many it does."""
 _KEPT: Final = 1 << 14

@@ -24,8 +24,15 @@ def bounded(d: Dialect, keep: Keep, texts: list[str]) -> str:
         return "".join(texts) or "''"
     kept = [keep(text) for text in texts]
     size = " + ".join(map(d.bytes, kept))
-    fails = d.error(too_long("CONCAT"))
+    fails = failing(d, "CONCAT", size)
     return f"CASE WHEN {size} <= {MOST_BYTES} THEN {' || '.join(kept)} WHEN {size} > 0 THEN {fails} END"
+
+
+def failing(d: Dialect, name: str, size: str) -> str:
+    """What fails for a text of so many bytes (SQL) that a function would make. An engine that calls functions of
+    Python's only where a row comes to them gets one of these: its own function of errors is volatile, and it evaluates
+    no condition before a column that has one."""
+    return f"tl_too_long('{name}', CAST({size} AS STRING))" if d.lazy_functions else d.error(too_long(name))
 
 
 def replaced(d: Dialect, keep: Keep, text: str, how: Replacement, called: str) -> str:

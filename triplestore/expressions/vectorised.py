@@ -24,7 +24,7 @@ from triplestore.expressions import calendar, exact, terms
 from triplestore.expressions.casts import cast
 from triplestore.expressions.decoding import rest
 from triplestore.expressions.evaluation import evaluated
-from triplestore.expressions.limits import MOST_BYTES, within
+from triplestore.expressions.limits import MOST_BYTES, too_long, within
 from triplestore.expressions.numerals import plain_text
 from triplestore.expressions.regex import read, replacement
 from triplestore.model.errors import LimitError, UsageError
@@ -140,6 +140,10 @@ def _encode(text: str) -> Text:
     return within(quote(text[: MOST_BYTES + 1], safe="-_.~"), "ENCODE_FOR_URI")
 
 
+def _too_long(name: str, size: str) -> Text:
+    raise LimitError(BEYOND + too_long(name))
+
+
 def _resolve(text: str, base: str) -> Text:
     """Where the first segment of a relative path has a colon, it is no reference (RFC 3986, section 4.2)."""
     if ":" in re.split("[/?#]", text, maxsplit=1)[0] and not is_absolute(text):
@@ -194,6 +198,7 @@ def _triples_equal(a: str, b: str) -> Text:
 VECTORISED: Final[dict[str, tuple[int, Columns]]] = {
     "tl_hash": (2, on_distinct(_hash)),
     "tl_encode": (1, on_distinct(_encode)),
+    "tl_too_long": (2, on_distinct(_too_long)),
     "tl_resolve": (2, on_distinct(_resolve)),
     "tl_iri": (1, on_distinct(_iri)),
     "tl_regex": (3, on_texts(_regex)),
