@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.support.thresholds import constants, rows
 
-KINDS: Final = {"threshold", "batch", "limit", "display", "seconds", "fixed"}
+KINDS: Final = {"threshold", "batch", "limit", "bound", "display", "seconds", "fixed"}
 
 
 def test_every_number_is_described_with_its_value() -> None:
