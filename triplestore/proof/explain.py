@@ -63,7 +63,7 @@ def prove(region: Slice, goal: Fact) -> Step:
             return step(goal, "eq-ref", ())
         region.want([fact, *region.classes_of(fact)])
         region.settle()
-        forward = deepen(region, [fact], lambda f: f.same(s, o) and f.same(p, SAME_AS))
+        forward = deepen(region, [fact], lambda f: f.same(s, o) and f.same(p, SAME_AS) and (s != o or f.occurs(s)))
     else:
         region.want([fact])
         region.settle()

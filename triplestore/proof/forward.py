@@ -134,6 +134,10 @@ class Forward:
     def same(self, left: int, right: int) -> bool:
         return self.equalities.find(left) == self.equalities.find(right)
 
+    def occurs(self, term: int) -> bool:
+        """Whether a triple that is known by now mentions the term."""
+        return term in self.occurring
+
     def _under(self, triple: Fact) -> Fact:
         find = self.but_apart
         return find(triple[0]), find(triple[1]), find(triple[2])

@@ -290,6 +290,21 @@ def test_a_term_that_only_an_equality_of_a_rule_mentions_occurs(tmp_path: Path) 
         assert {step.by for step in proof.steps()} >= {"made", "seen", "asserted"}
 
 
+def test_a_derived_term_equals_itself_by_another_name_of_same_as(tmp_path: Path) -> None:
+    """The proof has a triple by which the term occurs, since no asserted one mentions it."""
+    (tmp_path / "own.dlog").write_text(
+        "PREFIX ex: <http://example.org/>\n@rule typed [?x, a, ex:C] :- [?x, ex:q, ?y] .\n"
+    )
+    rules = (tmp_path / "own.dlog",)
+    with Store.create(tmp_path / "kg", ["none", *rules], "rewrite", engine="duckdb") as store:
+        store.update(add=[(EX.s, EX.q, EX.o), (EX.p, OWL.sameAs, OWL.sameAs)])
+        proof = store.explain((RDF.type, EX.p, RDF.type))
+        assert proof is not None
+        asserted = tokens(store, "asserted")
+        check(proof, proof.tokens, asserted, rulesets.named(rules[0]).rules, True)
+        assert "typed" in {step.by for step in proof.steps()}
+
+
 def test_conditions_are_written_by_prefixes() -> None:
     """IRIs are; what a string holds is not."""
     write = text.writer({"ex": "http://example.org/"})
