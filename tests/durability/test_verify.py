@@ -16,6 +16,7 @@ from rdflib import OWL, Literal, URIRef
 from tests.conftest import MakeStore
 from tests.support.cli import contents, done, run
 from triplestore import Store
+from triplestore.engine import verification
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.server.faults import HttpError, http_error
 from triplestore.server.readers import Readers
@@ -170,6 +171,18 @@ def test_what_is_read_into_memory_is_compared(kg: Path) -> None:
             ):
                 store.update(add=[triple("more")])
     assert Versions(kg).version == 3
+
+
+def test_large_files_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their blocks are compared as they are read into memory."""
+    for name in ("WITH_BLOCKS", "WHOLE"):
+        monkeypatch.setattr(verification, name, 0)
+    with Store.create(tmp_path / "kg") as store:
+        fill(store)
+    file = Versions(store.path).read().files_of("fact").files[-1]
+    for _ in flipped(tmp_path / "kg/data" / file.path, random.Random(14), 3):
+        with pytest.raises(DamagedStoreError, match=rf"{file.path} .*checksum differs.*`triplake verify"):
+            Readers(tmp_path / "kg", 1)
 
 
 def test_a_forgotten_version_is_not_damage(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ INSERT DATA {{ :p a owl:TransitiveProperty . :a :p :b . :b :p :c . :c :p :d . :A
   GRAPH :g {{ :a :q "1.50"^^<http://www.w3.org/2001/XMLSchema#decimal> , "long text of a label"@en . :e :p :f }}
   GRAPH :h {{ :a :q 1 , 2 , 3 . << :a :p :b >> :since 2020 }} }}"""
 
-MANY: Final = " ".join(f":n{i} :p :n{i + 1} ; :label 'node {i}' ." for i in range(12))
+MANY: Final = " ".join(f":n{i} :p :n{i + 1} ; :label 'node {i}' ." for i in range(40))
 
 UPDATES: Final = (
     SHARED,
@@ -68,16 +68,17 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
 @dataclass(frozen=True)
 class Layout:
     """How the files of a store are. block: bytes of each block that has a checksum (None: files are compared whole);
-    ruleset: of the store; counting: whether it keeps derivation counts."""
+    page: rows of a page (None: as ever); ruleset: of the store; counting: whether it keeps derivation counts."""
 
     block: int | None
+    page: int | None
     ruleset: str = "owl2rl"
     counting: bool = False
 
     @contextmanager
     def used(self) -> Iterator[None]:
         """Stores are made so, and files count as large."""
-        with small_pages(8), pytest.MonkeyPatch.context() as patch:
+        with small_pages(self.page), pytest.MonkeyPatch.context() as patch:
             patch.setattr("triplestore.storage.statistics.FEW", 0)
             if self.block is not None:
                 patch.setattr("triplestore.engine.verification.BLOCK", self.block)
@@ -93,9 +94,10 @@ class Layout:
 
 
 LAYOUTS: Final = {
-    "whole": Layout(None),
-    "blocks": Layout(128),
-    "counting": Layout(None, "rdfs", counting=True),
+    "pages": Layout(None, 8),
+    "blocks": Layout(128, 8),
+    "counting": Layout(None, 8, "rdfs", counting=True),
+    "whole": Layout(None, None),
 }
 
 
@@ -168,7 +170,8 @@ def taken_for(data: bytes, other: bytes, dice: random.Random) -> bytes:
     return other
 
 
-DAMAGES: Final[tuple[Damage, ...]] = (one_bit, one_bit, bits, cut, longer, zeros, moved, swapped, taken_for)
+DAMAGES: Final[tuple[Damage, ...]] = (*[one_bit] * 8, bits, cut, longer, zeros, moved, swapped, taken_for)
+"""Half of them are single bits: those are what engines read as other data most often."""
 
 
 class Case:

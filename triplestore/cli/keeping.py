@@ -20,6 +20,7 @@ from triplestore.cli.options import (
     warn,
 )
 from triplestore.model.errors import UsageError
+from triplestore.storage.place import MARK
 from triplestore.storage.retention import MOST_DAYS, Retention
 
 if TYPE_CHECKING:
@@ -219,7 +220,14 @@ def restore(options: Common, store: str, to: int | None, copy: str | None) -> No
         _copied(options, f"brought {store} back", brought_back(store, copy))
         return
     assert to is not None
-    say(options, f"version {Store.restore(store, to)} is what version {to} was")
+    made = Store.restore(store, to)
+    if made == to:  # what was damaged was no version
+        say(
+            options,
+            f"{MARK} of {store} was written again, with a retention of all versions; version {to} is the newest",
+        )
+    else:
+        say(options, f"version {made} is what version {to} was")
 
 
 @click.command()

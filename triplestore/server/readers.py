@@ -34,7 +34,7 @@ from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
 from triplestore.storage.leases import Reading
 from triplestore.storage.manifest import Manifest
-from triplestore.storage.verify import examine
+from triplestore.storage.verify import examine, look_for_damage
 from triplestore.storage.versions import Versions
 from triplestore.store import Store
 
@@ -212,9 +212,13 @@ class Readers:
                     slot.used.release()
 
     def _fill(self, shared: Shared, manifest: Manifest) -> None:
-        with shared.transaction():
-            Workspace(self._engine, self._versions, manifest).tables(*STORED)
-            self._engine.load(_VERSION, pa.table({"number": int64s([self._moves])}))
+        try:
+            with shared.transaction():
+                Workspace(self._engine, self._versions, manifest).tables(*STORED)
+                self._engine.load(_VERSION, pa.table({"number": int64s([self._moves])}))
+        except EngineError:
+            look_for_damage(self._versions, manifest)
+            raise
 
     def _advance(self, shared: Shared, before: Manifest, after: Manifest) -> None:
         try:

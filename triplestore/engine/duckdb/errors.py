@@ -28,6 +28,8 @@ def failure(error: duckdb.Error | OSError | RuntimeError, sql: str) -> BaseExcep
         return LimitError("an answer goes beyond a limit: its rows are of a megabyte each: ask for shorter texts")
     if "Max expression depth limit" in message:
         return LimitError("an expression goes beyond a limit: it is too long for one statement: say it in fewer parts")
+    if altered := re.search(r"AlteredError: (.+)", message):  # raised while DuckDB read a file; before it a traceback
+        return EngineError(altered[1], sql)
     if not isinstance(error, duckdb.OutOfMemoryException) and _MEMORY not in message:
         return EngineError(message, sql)
     reason = message.split(_MEMORY, 1)[-1].splitlines()[0].rstrip(".")
