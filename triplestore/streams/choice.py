@@ -12,10 +12,11 @@ trials cost next to nothing in the long run.
 from __future__ import annotations
 
 from collections import deque
+from statistics import median
 from typing import Final
 
-COMPARED: Final = 3
-"""Slides of each algorithm that are compared."""
+COMPARED: Final = 5
+"""Slides of each algorithm that are compared, by their medians."""
 
 PATIENCE: Final = 10
 """How many times as long as a trial took the next one waits at least."""
@@ -30,7 +31,7 @@ class Choice:
         self._new = False  # whether the next slide is the first, which may read the closure into memory
         self._seconds = deque[float](maxlen=COMPARED)  # of slides of the algorithm at hand
         self._shares = deque[tuple[int, int]](maxlen=COMPARED)  # of these, triples that arrived, and were restated
-        self._before = 0.0  # what as many slides of the other one took, during a trial
+        self._before = list[float]()  # of as many slides of the other one, during a trial
         self._arrived = 0  # triples since the last comparison
         self._since = 0.0  # seconds since then
         self._trial = 0.0  # seconds that the last trial took
@@ -49,13 +50,14 @@ class Choice:
             return False
         self._seconds.append(seconds)
         self._shares.append((arrived, restated))
-        spent, whole = sum(self._seconds), len(self._seconds) == COMPARED
+        whole = len(self._seconds) == COMPARED
         if self._trying:
-            if spent < self._before and not whole:
+            if not whole and sum(self._seconds) < 2 * sum(self._before):
                 return False
+            better = whole and median(self._seconds) < median(self._before)
             self._trying, self._trial = False, self._since
             self._since, self._arrived = 0.0, 0
-            if spent < self._before:
+            if better:
                 self._patience = 0
                 return False
             self._patience = max(PATIENCE, 2 * self._patience)
@@ -66,7 +68,7 @@ class Choice:
         patience = self._patience if mostly == self._mostly else 1
         if self._since < patience * self._trial:
             return False
-        self._trying, self._before, self._mostly, self._since = True, spent, mostly, 0.0
+        self._trying, self._before, self._mostly, self._since = True, [*self._seconds], mostly, 0.0
         return self._moved()
 
     def moved(self, seconds: float) -> None:
