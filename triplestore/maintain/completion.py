@@ -13,7 +13,7 @@ So the memory that a join takes follows its input and its output, not what is be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.runs import TooManyError
-
-if TYPE_CHECKING:
-    from triplestore.maintain.conditions import Conditions
 
 ROOM: Final = 1 << 18
 """Rows that one step makes at most: some 20 MB of columns."""
@@ -40,6 +37,19 @@ Sources = Mapping[int, tuple[Element, Relation, Ids]]
 """Body elements that are left to be joined, each with what it reads: a relation but for some keys."""
 
 
+class Decider(Protocol):
+    """Decides what plain joins do not: see `triplestore.maintain.conditions.Conditions`."""
+
+    def join(self, bindings: Bindings, element: Grouped) -> None:
+        """Join the rows with the groups of an AGGREGATE."""
+
+    def join_equal(self, bindings: Bindings, left: Sources, room: int) -> bool:
+        """Join the rows by an equation of which one side is known, if there is such a one."""
+
+    def finish(self, bindings: Bindings) -> None:
+        """Apply the conditions, and make the output."""
+
+
 class Completion:
     """Completes bindings. classes: what conditions on two terms see. which: which matches are asked for. most: matches
     of an atom for one binding that are looked at. conditions: decides what plain joins do not.
@@ -48,7 +58,7 @@ class Completion:
     """
 
     def __init__(
-        self, classes: Map, which: Which = Which.EVERY, most: int = ALL, conditions: Conditions | None = None
+        self, classes: Map, which: Which = Which.EVERY, most: int = ALL, conditions: Decider | None = None
     ) -> None:
         self._classes, self.which, self.most, self._conditions = classes, which, most, conditions
         self.cut = False
