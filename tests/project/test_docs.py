@@ -201,7 +201,7 @@ class TestPages:
 
     def test_lines_are_short(self, name: str) -> None:
         """But those of tables."""
-        lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+        lines = re.sub(r"<!--.*?-->", "", (ROOT / name).read_text(encoding="utf-8")).splitlines()
         assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
 
 
