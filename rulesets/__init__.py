@@ -89,7 +89,7 @@ BUILT_IN: Final = {
     "rdf-axiomatic": BuiltIn(("rdf_axiomatic.dlog",), "the axiomatic triples about the vocabulary of RDF"),
     "datatypes": BuiltIn(("datatypes.dlog",), "literals are values: the datatypes of OWL 2 RL, to add to others"),
     "equality": BuiltIn(("equality.dlog",), "equality as ordinary rules, those of --equality axioms"),
-    "none": BuiltIn((), "no rules", regime=_SIMPLE),
+    "none": BuiltIn((), "the closure is what was asserted", regime=_SIMPLE),
 }
 """The built-in rulesets, by the names that `--rules` takes: the one place that lists them."""
 

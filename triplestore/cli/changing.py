@@ -176,6 +176,8 @@ def rules(
     if store == "check" and action not in actions:
         from triplestore.cli.rule_check import check
 
+        if not action:
+            raise UsageError("rules check needs files of rules: triplake rules check FILE...")
         check(options, (action, *names), data, others, as_json)
         return
     if store == "list" and not action:

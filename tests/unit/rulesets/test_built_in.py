@@ -93,4 +93,5 @@ def test_commands_list_every_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     wrong = run("init", "kg", "--rules", "owl3")
     assert f"give one of {', '.join(BUILT_IN)}, or the path of a file" in wrong.err
     assert run("rules", "kg").code == 2
+    assert "rules check needs files of rules" in run("rules", "check").err
     assert "not one of 'list', 'add', 'remove'" in run("rules", "kg").err
