@@ -16,7 +16,7 @@ from triplake.sparql.classes import expanded, folded, repeated, size_of, sized
 from triplake.sparql.context import Context
 from triplake.sparql.elimination import counted
 from triplake.sparql.relation import Column, Relation
-from triplestore.expressions.aggregates import COUNTED_ONCE, parts, result, size
+from triplestore.expressions.aggregates import COUNTED_ONCE, known_result, parts, result, size
 from triplestore.expressions.evaluation import is_volatile
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import Value, token
@@ -93,11 +93,13 @@ def group(compiler: Context, node: Group) -> Relation:
         )
     step = steps.add("grouped", grouped)
     results = [
-        f"{result(steps.dialect, place, a.function)} AS {steps.column(a.variable)}"
-        for place, a in enumerate(node.aggregates)
+        f"{result(steps.dialect, place, a.function, v)} AS {steps.column(a.variable)}"
+        for place, (a, v) in enumerate(zip(node.aggregates, found, strict=True))
     ]
     columns = {key: relation.columns[key] for key in node.keys if key in relation.columns}
-    columns |= {a.variable: Column(token=True, nullable=True) for a in node.aggregates}
+    for aggregate, value in zip(node.aggregates, found, strict=True):
+        known = known_result(aggregate.function, value)
+        columns[aggregate.variable] = Column(token=True, nullable=aggregate.function != "COUNT", known=known)
     return Relation(steps.add("group", f"SELECT {', '.join([*keys, *results]) or '1 AS unit'} FROM {step}"), columns)
 
 

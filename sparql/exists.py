@@ -92,7 +92,7 @@ def zero_lengths(compiler: Context, node: PathPattern) -> Relation | None:
     listed += [f"{one} AS {steps.column(name)}" for name in dict.fromkeys(ends)]
     same = [f"({steps.column(name)} IS NULL OR {steps.column(name)} = {one})" for name in known]
     sql = f"SELECT {', '.join(listed)} FROM {outer.name} WHERE {one} IS NOT NULL AND {' AND '.join(same)}"
-    end = replace(outer.columns[known[0]], nullable=False)
+    end = replace(outer.columns[known[0]].or_else(outer.columns[known[-1]]), nullable=False)
     columns = {name: column for name, column in outer.columns.items() if name not in ends} | dict.fromkeys(ends, end)
     return Relation(steps.add("zero", sql), columns)
 

@@ -103,7 +103,10 @@ def union(compiler: Context, a: Relation, b: Relation) -> Relation:
     columns: dict[str, Column] = {}
     for name in dict.fromkeys((*a.columns, *b.columns)):
         nullable = a.nullable(name) or b.nullable(name)
-        columns[name] = replace(a.columns.get(name) or b.columns[name], nullable=nullable)
+        one, other = a.columns.get(name), b.columns.get(name)
+        both = one.or_else(other) if one is not None and other is not None else one or other
+        assert both is not None
+        columns[name] = replace(both, nullable=nullable)
     selects = []
     for side in (a, b):
         parts = []

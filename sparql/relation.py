@@ -13,7 +13,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.expressions.columns import reference, unmarked
 from triplestore.expressions.decoding import STORED, derived, parts_read
 from triplestore.expressions.staging import Staging
-from triplestore.expressions.values import ERROR, Value, stored
+from triplestore.expressions.values import ERROR, Known, Value, of_known, stored
 from triplestore.model.stopping import check
 from triplestore.model.tables import token_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE
@@ -30,6 +30,8 @@ more are a working table."""
 class Column:
     """A variable's column: an id (BIGINT) or, for computed values, a token (text). nullable: it may be unbound.
 
+    known: what is known of all terms, where they are tokens.
+
     members: what stands after FROM for the classes (term, representative) whose representatives the ids are, each for
     one solution a member (`sparql.classes`: a folded column); None where an id is just a term.
     """
@@ -37,6 +39,11 @@ class Column:
     token: bool = False
     nullable: bool = False
     members: str | None = None
+    known: Known | None = None
+
+    def or_else(self, other: Column) -> Column:
+        """The column of values that come from this one or from another."""
+        return self if self.known == other.known else replace(self, known=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,8 @@ class Steps:
                 return ERROR
             assert column.members is None, f"?{variable} is read before it is expanded"
             own = f"{alias}.{self.column(variable)}" if alias else self.column(variable)
+            if column.token and column.known is not None:
+                return of_known(self.dialect, own, column.known)
             return stored(self.qualifier(variable, column, alias), column.token, own if column.token else None)
 
         return find
@@ -218,4 +227,4 @@ class Steps:
         if not a.nullable(name):
             return a.columns[name], f"l.{column}"
         nullable = b.nullable(name) or not inner
-        return replace(a.columns[name], nullable=nullable), f"coalesce(l.{column}, r.{column})"
+        return replace(a.columns[name].or_else(b.columns[name]), nullable=nullable), f"coalesce(l.{column}, r.{column})"

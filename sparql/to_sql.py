@@ -51,7 +51,7 @@ from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions
 from triplestore.expressions.evaluation import is_volatile, least, weight
 from triplestore.expressions.staging import Staging
-from triplestore.expressions.values import Value, token
+from triplestore.expressions.values import Value, known_of, token
 from triplestore.model.errors import LimitError, UnsupportedError
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.model.stopping import check
@@ -318,8 +318,9 @@ class Compiler:
                     columns[bind.variable] = Column()
                     selected.append(f"CAST({self.ids[text]} AS BIGINT) AS {name}")
                 case computed:
-                    columns[bind.variable] = Column(token=True, nullable=not bind.bound)
-                    selected.append(f"{token(expressions.value(computed))} AS {name}")
+                    value = expressions.value(computed)
+                    columns[bind.variable] = Column(token=True, nullable=not bind.bound, known=known_of(value))
+                    selected.append(f"{token(value)} AS {name}")
         source = self._staged(relation, staging, *selected)
         relation = replace(relation, columns=kept)
         step = self.steps.add("bind", f"SELECT {self.steps.listed(relation, more=selected)} FROM {source} x")

@@ -418,6 +418,55 @@ class GroupWriter(Writer):
         return f"SELECT ?{key} {found} {{ {body} }} GROUP BY ?{key} {self.having(key, name)}"
 
 
+def random_typed_query(rng: Random) -> str:
+    """A query that computes with what it has computed and counted before: types are known from the expressions."""
+    return TypedWriter(rng, Vocabulary(IRIS, PREDICATES, LITERALS, LITERALS)).select()
+
+
+class TypedWriter(GroupWriter):
+    """Writes chains of BINDs, aggregates over them, and conditions and orders about both, merged by OPTIONAL, UNION and
+    VALUES with terms of other types."""
+
+    def whole(self, names: Sequence[str]) -> str:
+        """An expression that is mostly a whole number, a truth or a string."""
+        a, b = (self.rng.choice([*(f"?{name}" for name in names), "2", "-1"]) for _ in range(2))
+        return self.rng.choice(
+            [
+                *(f"({a} + {b})", f"({a} * {b})", f"({a} - 99999999999999999999)", f"({a} / {b})", f"ABS({a})"),
+                *(f"STRLEN(STR({a}))", f"STR({a})", f"({a} < {b})", f"IF({a} > 1, {b}, '03'^^<{XSD}integer>)"),
+                *(f"COALESCE({a}, {b})", f"CONCAT(STR({a}), 'x')", f"FLOOR({a})", f"<{XSD}double>({a})", f"(-{a})"),
+                *(f"SUBSTR(STR({a}), 1, 2)", f"({a} = {b})", f"YEAR({a})", f"<{XSD}integer>({a})"),
+            ]
+        )
+
+    def select(self) -> str:
+        key, other = self.rng.sample(NAMES, 2)
+        inner = f"SELECT ?{key} ({self.aggregate(other)} AS ?n) {{ {self.bgp()} }} GROUP BY ?{key}"
+        names, parts = ["n"], [f"{{ {inner} }}"]
+        for number in range(self.rng.randint(1, 4)):
+            parts.append(f"BIND({self.whole(names)} AS ?m{number})")
+            names.append(f"m{number}")
+        last = names[-1]
+        mixed = f"{{ {self.bgp()} BIND({self.value(1)} AS ?{last}) }}"
+        body = " ".join(parts)
+        match self.rng.randrange(6):
+            case 0:
+                body = f"{{ {body} }} UNION {mixed}"
+            case 1:
+                body = f"{{ {body} }} OPTIONAL {mixed}"
+            case 2:
+                body = f"{self.bgp()} OPTIONAL {{ {body} }} FILTER(!BOUND(?{last}) || {self.whole(names)} != 1)"
+            case 3:
+                body = f"{body} FILTER({self.whole(names)} >= {self.whole(names)})"
+            case 4:
+                body = f"{{ {body} }} VALUES ?{last} {{ 1 2 '2' {self.constant()} }}"
+        if self.one_in(3):
+            results = f"({self.aggregate(last)} AS ?r) (MIN(?{last}) AS ?s) (SUM(?{last}) AS ?t)"
+            return f"SELECT ?{key} {results} {{ {body} }} GROUP BY ?{key} HAVING({self.rng.choice(['?r', '?s'])} >= 1)"
+        shown = " ".join(f"?{name}" for name in (key, *names))
+        return f"SELECT {shown} ({self.whole(names)} AS ?last) {{ {body} }} ORDER BY {self.whole(names)}"
+
+
 def random_nested_query(rng: Random) -> str:
     """A query about scopes: OPTIONAL, MINUS, UNION, EXISTS and sub-SELECTs in each other, BIND, VALUES and FILTER that
     speak of variables within and without."""

@@ -17,7 +17,8 @@ from triplestore.expressions.decimals import NULL, divide
 from triplestore.expressions.limits import MOST_BYTES
 from triplestore.expressions.strings import failing
 from triplestore.expressions.temporal import duration_of, moment
-from triplestore.expressions.values import Value, integer, number, string, token
+from triplestore.expressions.values import COUNTED, WHOLE, Known, Value, integer, known_of, number, string, token
+from triplestore.model.terms import XSD
 
 COUNTED_ONCE: Final = ("COUNT", "SUM", "AVG", "GROUP_CONCAT")
 """The aggregates that DISTINCT makes a difference to."""
@@ -47,6 +48,9 @@ def parts(
     match function:
         case "COUNT":
             return [count]
+        case "SUM" if _is_whole(value):
+            wrong = f"sum(CASE WHEN {once} AND ({value.kind}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong"
+            return [wrong, f"sum(CASE WHEN {once} THEN CAST({value.decimal} AS DECIMAL(38,0)) END) AS a{place}_sum"]
         case "SUM" | "AVG":
             return [
                 count,
@@ -84,10 +88,32 @@ def _text(value: Value) -> str:
     return f"CASE WHEN ({value.kind}) IN (1, 3) THEN {value.lexical} END"
 
 
-def result(dialect: Dialect, place: int, function: str) -> str:
-    """The token of an aggregate, from its parts; NULL for an error."""
+def _is_whole(value: Value | None) -> bool:
+    """Whether DECIMAL(38,0) holds the sum of however many such values."""
+    return value is not None and value.most is not None and value.most <= WHOLE
+
+
+def known_result(function: str, value: Value | None) -> Known | None:
+    """What is known of all results of an aggregate over values like this one; None for ``COUNT(*)``."""
+    if function == "COUNT":
+        return Known(XSD + "integer", "1", COUNTED, True)
+    if function == "GROUP_CONCAT":
+        return Known(XSD + "string")
+    found = None if value is None or value.id is not None else known_of(value)
+    if function in ("MIN", "MAX", "SAMPLE"):
+        return found
+    if function == "SUM" and found is not None and found.datatype == XSD + "integer":
+        return Known(XSD + "integer", "1")
+    return None
+
+
+def result(dialect: Dialect, place: int, function: str, value: Value | None) -> str:
+    """The token of an aggregate over some values, from its parts; NULL for an error."""
     if function == "COUNT":
         return token(integer(dialect, f"a{place}_count"))
+    if function == "SUM" and _is_whole(value):
+        text = f"CAST(coalesce(a{place}_sum, 0) AS STRING)"
+        return f"CASE WHEN coalesce(a{place}_wrong, 0) = 0 THEN '\"' || {text} || '\"^^<{XSD}integer>' END"
     if function in ("MIN", "MAX"):
         return f"CASE WHEN a{place}_wrong = 0 THEN a{place}_best.token END"
     if function == "SAMPLE":

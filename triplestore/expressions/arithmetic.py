@@ -14,7 +14,7 @@ from triplestore.dictionary.datatypes import BOUNDS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.decimals import NULL, divide, multiply, shift
 from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key_sql
-from triplestore.expressions.values import ERROR, STRING, Value, number, well_formed_boolean
+from triplestore.expressions.values import ERROR, STRING, WHOLE, Value, number, well_formed_boolean
 from triplestore.model.terms import XSD
 
 Keep = Callable[[str], str]
@@ -60,6 +60,9 @@ def _binary(operator: str, exact: Callable[[Dialect, str, str], str], least: str
     def apply(d: Dialect, keep: Keep, a: Value, b: Value) -> Value:
         if NULL in (a.rank, b.rank):
             return ERROR.computed
+        if (most := _most(operator, a, b)) is not None:
+            x, y = (f"CAST({v.decimal} AS DECIMAL(38,0))" for v in (a, b))
+            return number(d, "1", f"CAST(({x}) {operator} ({y}) AS DECIMAL(38,18))", NULL, most=most)
         rank = keep(_rank(a, b, least))
         if rank in ("1", "2"):
             inexact = NULL
@@ -75,6 +78,14 @@ def _binary(operator: str, exact: Callable[[Dialect, str, str], str], least: str
         return number(d, rank, decimal, inexact, rest)
 
     return apply
+
+
+def _most(operator: str, a: Value, b: Value) -> int | None:
+    """The bound of a whole number (`Value.most`), where it is known that DECIMAL(38,18) holds it."""
+    if a.most is None or b.most is None or operator == "/":
+        return None
+    most = a.most * b.most if operator == "*" else a.most + b.most
+    return most if most <= WHOLE else None
 
 
 def _quotient(a: str, b: str) -> str:
@@ -95,6 +106,8 @@ def _unary(operator: str, decimal: str, double: str) -> Function:
             return ERROR.computed
         if a.rank in ("3", "4"):
             return number(d, a.rank, NULL, keep(double.format(a.double)))
+        if a.most is not None:
+            return number(d, "1", f"CAST({decimal.format(a.decimal)} AS DECIMAL(38,18))", NULL, most=a.most)
         if a.decimal == NULL:
             fast = "CAST(NULL AS DECIMAL(38,18))"
         else:
@@ -124,7 +137,7 @@ _HALF: Final = "CASE WHEN {} - floor({}) >= 0.5 THEN floor({}) + 1 ELSE floor({}
 
 def plus(d: Dialect, keep: Keep, a: Value) -> Value:
     """A number itself."""
-    return ERROR.computed if a.rank == NULL else number(d, a.rank, a.decimal, a.double, a.rest)
+    return ERROR.computed if a.rank == NULL else number(d, a.rank, a.decimal, a.double, a.rest, a.most)
 
 
 def _to_exact(rank: str, regex: str, datatype: str = "") -> Function:

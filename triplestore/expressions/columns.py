@@ -7,6 +7,7 @@ pair, which no term has, as no UTF-8 does: a name in a literal is not marked, an
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _MARK: Final = "\ud800"
@@ -31,6 +32,6 @@ def unmarked(sql: str) -> str:
 
 
 def is_repeatable(sql: str) -> bool:
-    """Whether SQL is as well repeated as made a column: it is short, and calls no function. (A bracket in a literal
-    costs a column, no more.)"""
-    return len(sql) <= _SHORT and "(" not in sql
+    """Whether SQL is as well repeated as made a column: it is short, and calls no function, or a literal. (A bracket in
+    a literal costs a column, no more.)"""
+    return "(" not in sql and (len(sql) <= _SHORT or re.fullmatch("'[^']{,80}'", sql) is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.columns import is_repeatable
@@ -327,7 +327,7 @@ class Expressions:
         static = yes.static if yes.static == no.static else "any"
         if static != "number":
             yes, no = yes.explicit, no.explicit
-        parts = {part: pick(getattr(yes, part), getattr(no, part)) for part in PARTS}
+        parts: dict[str, Any] = {part: pick(getattr(yes, part), getattr(no, part)) for part in PARTS}
         parts["kind"] = f"CASE WHEN ({condition}) THEN {yes.kind} WHEN NOT ({condition}) THEN {no.kind} END"
         truth_ = None
         if static == "boolean":

@@ -72,6 +72,8 @@ def compare_exact(left: Value, operator: str, right: Value) -> str:
     """left < right (or <=, >, >=), right being an exact constant with a `decimal`; NULL where `left` is no number."""
     if left.rank == NULL:
         return _NO_ANSWER
+    if left.rank in ("1", "2") and left.rest == NULL:
+        return f"({left.decimal}) {operator} {decimal_sql(right)}"
     cases = []
     if left.decimal != NULL:
         cases.append(f"WHEN ({left.decimal}) IS NOT NULL THEN ({left.decimal}) {operator} {decimal_sql(right)}")

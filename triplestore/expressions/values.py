@@ -56,6 +56,8 @@ class Value:
     text, inexact: the lexical form and the DOUBLE of a number. With `writer` set, rows may be computed numbers that
     have neither (the DOUBLE not if they are exact): `lexical` and `double` make them of the other parts, where they are
     asked for, which most numbers on the way to an answer never are.
+
+    most: in every row the value is a whole number from -most to most, and its lexical form is canonical.
     """
 
     kind: str
@@ -74,10 +76,13 @@ class Value:
     writer: Dialect | None = None
     made: str | None = None
     written: str | None = None
+    most: int | None = None
 
     @property
     def lexical(self) -> str:
         """The lexical form."""
+        if self.most is not None and self.text == NULL:
+            return f"CAST(CAST({self.decimal} AS DECIMAL(38,0)) AS STRING)"
         if self.writer is None:
             return self.text
         made = numerals.number_text(self.writer, self.rank, self.decimal, self.inexact, self.rest)
@@ -140,6 +145,23 @@ class Value:
         return f"{self.id} IS NOT NULL" if self.id is not None else f"{self.kind} IS NOT NULL"
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of every value of a column: its datatype (an IRI); of numbers their rank, and the bound of whole
+    ones (`Value.most`). narrow: DECIMAL(38,18) holds all of them."""
+
+    datatype: str
+    rank: str = NULL
+    most: int | None = None
+    narrow: bool = False
+
+
+WHOLE: Final = 10**20 - 1
+"""The greatest whole number that DECIMAL(38,18) holds."""
+
+COUNTED: Final = 2**63 - 1
+"""The greatest number that is counted: it is a BIGINT."""
+
 ERROR: Final = Value("CAST(NULL AS INTEGER)", "CAST(NULL AS STRING)", "CAST(NULL AS STRING)", id="CAST(NULL AS BIGINT)")
 
 
@@ -196,9 +218,11 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
         bare = lexical.strip(" \t\r\n")
         rest = key(bare) if rank < 3 else None
         decimal = f"CAST('{bare}' AS DECIMAL(38,18))" if rank < 3 and rest is None else NULL
+        canonical = rank == 1 and rest is None and re.fullmatch("0|-?[1-9][0-9]*", lexical)
         double = f"CAST('{double_of(bare, rank)}' AS DOUBLE)"
         kept = f"'{rest}'" if rest else NULL
-        return replace(found, rank=str(rank), decimal=decimal, inexact=double, rest=kept, static="number")
+        found = replace(found, static="number", rank=str(rank), most=abs(int(lexical)) if canonical else None)
+        return replace(found, decimal=decimal, inexact=double, rest=kept)
     if datatype in calendar.TEMPORAL:
         bare = lexical.strip(" \t\r\n")
         rest = calendar.rest(bare, datatype)
@@ -312,8 +336,9 @@ def iri(sql: str) -> Value:
     return Value(f"CASE WHEN ({sql}) IS NOT NULL THEN 1 END", sql, NULL, static="iri")
 
 
-def number(dialect: Dialect, rank: str, decimal: str, inexact: str, rest: str = NULL) -> Value:
-    """A computed number: `decimal` and `rest` count for ranks 1 and 2, the DOUBLE for 3 (rounded here) and 4."""
+def number(dialect: Dialect, rank: str, decimal: str, inexact: str, rest: str = NULL, most: int | None = None) -> Value:
+    """A computed number: `decimal` and `rest` count for ranks 1 and 2, the DOUBLE for 3 (rounded here) and 4. most:
+    see `Value`."""
     exact = " OR ".join(f"({part}) IS NOT NULL" for part in (decimal, rest) if part != NULL) or "FALSE"
     if rank in ("1", "2"):
         kind = f"CASE WHEN {exact} THEN 3 END"
@@ -327,12 +352,56 @@ def number(dialect: Dialect, rank: str, decimal: str, inexact: str, rest: str = 
         inexact = f"CASE WHEN ({rank}) = 4 THEN {inexact} WHEN ({rank}) = 3 THEN {numerals.single(inexact)} END"
         names = " ".join(f"WHEN {place + 1} THEN '{XSD}{name}'" for place, name in enumerate(_RANKS))
         datatype = f"CASE {rank} {names} END"
-    return Value(kind, NULL, datatype, NULL, rank, decimal, inexact, rest=rest, static="number", writer=dialect)
+    return Value(
+        *(kind, NULL, datatype, NULL, rank, decimal, inexact),
+        rest=rest,
+        static="number",
+        writer=dialect,
+        most=most,
+    )
 
 
-def integer(dialect: Dialect, sql: str) -> Value:
-    """The xsd:integer of an SQL integer."""
-    return number(dialect, "1", f"CAST({sql} AS DECIMAL(38,18))", NULL)
+def integer(dialect: Dialect, sql: str, most: int = COUNTED) -> Value:
+    """The xsd:integer of an SQL integer from -most to most."""
+    return number(dialect, "1", f"CAST({sql} AS DECIMAL(38,18))", NULL, most=most)
+
+
+def known_of(value: Value) -> Known | None:
+    """What is known of all values of an expression; None where their datatype depends on the row."""
+    found = re.fullmatch("'([^']*)'", value.datatype)
+    if found is None or value.static not in ("boolean", "number", "string"):
+        return None
+    if value.static != "number":
+        return Known(found[1])
+    return Known(found[1], value.rank, value.most, value.rest == NULL) if value.rank.isdigit() else None
+
+
+def of_known(dialect: Dialect, column: str, known: Known) -> Value:
+    """The literals in a column of their tokens, of which something is known."""
+    kind = f"CASE WHEN {column} IS NOT NULL THEN 3 END"
+    tail = '"' if known.datatype == XSD + "string" else f'"^^<{known.datatype}>'
+    text = f"substr({column}, 2, length({column}) - {1 + len(tail)})"
+    found = Value(kind, text, dialect.string(known.datatype), written=column)
+    if known.datatype == XSD + "string":
+        return replace(found, static="string")
+    if known.datatype == XSD + "boolean":
+        return replace(found, static="boolean", truth=f"{text} IN ('true', '1')")
+    found = replace(found, static="number", rank=known.rank, most=known.most)
+    if known.most is not None:
+        return replace(found, decimal=f"CAST({text} AS DECIMAL(38,18))", inexact=f"CAST({text} AS DOUBLE)")
+    bare = dialect.trim(text)
+    double = dialect.double(bare)
+    if known.rank in ("3", "4"):
+        return replace(found, inexact=numerals.single(double) if known.rank == "3" else double)
+    found = replace(found, inexact=unsigned_zero(double))
+    if known.narrow:
+        return replace(found, decimal=f"CAST({bare} AS DECIMAL(38,18))")
+    small = dialect.matches(bare, EXACT)
+    return replace(
+        found,
+        decimal=f"CASE WHEN {small} THEN CAST({bare} AS DECIMAL(38,18)) END",
+        rest=f"CASE WHEN NOT {small} THEN {key_sql(bare)} END",
+    )
 
 
 def token(value: Value) -> str:

@@ -117,8 +117,8 @@ def tabulated(group: Group, matched: str, keys: Sequence[str], terms: Terms) -> 
         grouped = f"SELECT * FROM ({grouped}) z WHERE EXISTS (SELECT 1 FROM {matched})"
     results = [f"c{group.keys + place}" for place in range(len(group.results))]
     tokens = [
-        f"{result(terms.dialect, place, r.function)} AS {column}"
-        for place, (r, column) in enumerate(zip(group.results, results, strict=True))
+        f"{result(terms.dialect, place, r.function, v)} AS {column}"
+        for place, (r, v, column) in enumerate(zip(group.results, values, results, strict=True))
     ]
     bound = " AND ".join(f"{c} IS NOT NULL" for c in results)
     table = f"SELECT * FROM (SELECT {', '.join([*keys, *tokens])} FROM ({grouped}) g) r WHERE {bound}"
