@@ -67,7 +67,8 @@ def _is_instance(
     """Whether a rule of the step's name derives it from its premises."""
     world = oracle.World({put(p) for p in premises if p is not None}, complete, congruent)
     head = None if step.tokens is None else put(step.tokens)
-    return any(head in (heads or [None]) for r in rules if r.name == step.by for heads, _ in world.matches(r))
+    derived = (heads for rule in rules if rule.name == step.by for heads, _ in world.matches(rule))
+    return any(head in (list(map(put, heads)) or [None]) for heads in derived)
 
 
 def check_value(by: str, triple: Triple | None) -> None:

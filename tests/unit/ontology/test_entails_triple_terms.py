@@ -202,6 +202,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("rules", CASES)
+@pytest.mark.long_on_spark
 def test_triple_terms(rules: str, make_store: MakeStore, tmp_path: Path) -> None:
     data, follows, not_ = CASES[rules]
     store = make_store((rules,))

@@ -262,6 +262,7 @@ ex:C owl:oneOf (ex:a ex:b ex:c) ; owl:onProperty ex:p ; owl:hasValue ex:v . ex:p
 """
 
 
+@pytest.mark.long_on_spark
 def test_members_of_a_list_that_the_list_makes_one(make_store: MakeStore, tmp_path: Path) -> None:
     """Each is read from its own place, before it equals the others."""
     (tmp_path / "data.ttl").write_text(DATA[: DATA.index("ex:Student")] + MERGED)

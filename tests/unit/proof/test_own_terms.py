@@ -84,6 +84,7 @@ def from_terms(triple: tuple[Node, Node, Node]) -> Triple:
 
 @pytest.mark.parametrize("case", CONSTRAINTS, ids=str)
 @pytest.mark.sampled(each=3)
+@pytest.mark.long_on_spark
 def test_constraints_of_owl(case: Case, make_store: MakeStore) -> None:
     store = make_store(("owl2rl",))
     asserted = aliased(case.triples("must"), case.space)
