@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
+from triplestore.engine import verification
 from triplestore.engine.protocol import WrittenFile
-from triplestore.engine.verification import BLOCK, CHANGED, MOST_BLOCKS, WITH_BLOCKS, AlteredError, encoded
+from triplestore.engine.verification import CHANGED, AlteredError, encoded
 from triplestore.engine.written import finished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_BLOCK_SIZE: Final = f"CAST({BLOCK} * power(2, greatest(0, ceil(log2(length / ({BLOCK} * {MOST_BLOCKS}))))) AS INT)"
-"""As `triplestore.engine.verification.block_size`, in Spark's SQL."""
 
 _CRCS: Final = (
     "transform(sequence(0, CAST(ceil(length / block) AS INT) - 1), "
@@ -106,8 +104,8 @@ class FileSystem:
         name = sql.col("_metadata.file_name")
         counted = self._spark.read.parquet(*urls).groupBy(name.alias("name")).count()
         rows = {row["name"]: int(row["count"]) for row in counted.collect()}
-        whole = self._spark.read.format("binaryFile").load(urls).withColumn("block", sql.expr(_BLOCK_SIZE))
-        crcs = sql.expr(f"CASE WHEN length >= {WITH_BLOCKS} THEN {_CRCS} END")
+        whole = self._spark.read.format("binaryFile").load(urls).withColumn("block", sql.expr(_block_size()))
+        crcs = sql.expr(f"CASE WHEN length >= {verification.WITH_BLOCKS} THEN {_CRCS} END")
         summed = whole.select(
             name.alias("name"), "length", sql.sha2("content", 256).alias("sum"), "block", crcs.alias("crcs")
         ).collect()
@@ -144,3 +142,9 @@ class FileSystem:
 
     def _hadoop(self, path: str) -> Any:
         return self._path(path).getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf())
+
+
+def _block_size() -> str:
+    """As `triplestore.engine.verification.block_size`, in Spark's SQL."""
+    most = verification.BLOCK * verification.MOST_BLOCKS
+    return f"CAST({verification.BLOCK} * power(2, greatest(0, ceil(log2(length / {most})))) AS INT)"
