@@ -278,11 +278,16 @@ def _count_lines(found: StoreStats) -> Iterator[str]:
     del shown["outside_profile"]  # a number here, and lines at the end
     shown["outside_profile"] = sum(finding.count for finding in found.outside_profile)
     for key, value in shown.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in value.items() if v != "")
+        if isinstance(value, dict):  # the last operation: --json has all of its figures
+            last = found.last
+            by = f" by {last.algorithm}" if last.algorithm != "none" else ""
+            effect = f"added {last.added:,} and deleted {last.deleted:,} stored facts"
+            value = f"{last.operation}{by}: {effect}, {last.seconds:.2f} s"
         elif isinstance(value, list):
             value = ", ".join(value)
-        elif isinstance(value, int) and not isinstance(value, bool):
+        elif isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif isinstance(value, int):
             value = f"{value:,}"
         yield f"{key.replace('_', ' '):<15} {value}"
     yield from outside_profile_lines(found.outside_profile)

@@ -14,6 +14,7 @@ from triplestore.server.bodies import asked
 from triplestore.server.faults import HttpError
 from triplestore.server.gate import busy
 from triplestore.server.work import Service
+from triplestore.storage.versions import Versions
 from triplestore.store import Store
 
 MOST_LINES: Final = 500
@@ -57,6 +58,7 @@ def _changes(store: Store, number: int) -> dict[str, Any]:
                     }
             except UsageError as error:
                 raise HttpError(404, str(error).replace(str(store.path), "the store")) from error
-            return {**entry.as_dict(), "before": found.before, "kinds": kinds}
+            after = min((other for other in Versions(store.path).numbers() if other > number), default=None)
+            return {**entry.as_dict(), "before": found.before, "after": after, "kinds": kinds}
     finally:
         _ONE.release()

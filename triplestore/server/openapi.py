@@ -123,7 +123,7 @@ def document(settings: Settings, root: str = "") -> dict[str, Any]:
                 "get": {
                     **json_of(
                         "What a version added and removed, asserted and inferred apart.",
-                        {"type": "object", "required": ["version", "before", "kinds"]},
+                        {"type": "object", "required": ["version", "before", "after", "kinds"]},
                         (400, 404, 503),
                     ),
                     "parameters": [parameter("version", "Its number.", required=True, schema={"type": "integer"})],

@@ -1,4 +1,4 @@
-"""The web page in headless Chromium: the graphs of a store, and where facts were said."""
+"""The web page in headless Chromium: the graphs of a store, and where facts were asserted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_graph_is_dropped_when_it_is_known_what_goes(page: Page, served: httpx
     page.goto("/#/graphs")
     page.get_by_role("button", name="links").click()
     dialog = page.get_by_role("dialog", name="Drop this graph?")
-    expect(dialog).to_contain_text("1 class of equals would fall apart")
+    expect(dialog).to_contain_text("1 class of equals would be split")
     expect(dialog).to_contain_text("a (3)")
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
@@ -76,7 +76,7 @@ def test_a_graph_is_dropped_when_it_is_known_what_goes(page: Page, served: httpx
     assert served.get("/health").json()["version"] == 3
 
 
-def test_where_facts_were_said(page: Page) -> None:
+def test_where_facts_were_asserted(page: Page) -> None:
     page.goto(f"/#/resource?term={EX}a")
     asserted = page.locator(".facts.asserted").first
     both = asserted.locator("li", has=page.get_by_role("link", name="c", exact=False)).first

@@ -39,8 +39,8 @@ class TestUpdates:
     @pytest.mark.sampled(each=3)
     def test_what_takes_away_is_asked_about(self, page: Page, text: str, named: str) -> None:
         ask(page, text)
-        dialog = page.get_by_role("dialog", name="Take facts away?")
-        expect(dialog).to_contain_text(f"{named} takes facts away")
+        dialog = page.get_by_role("dialog", name="Remove facts?")
+        expect(dialog).to_contain_text(f"{named} removes facts")
         page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
         page.get_by_role("button", name="Run").click()

@@ -4,6 +4,7 @@ with --verbose."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,8 @@ def test_on_the_command_line(store: Path, tmp_path: Path) -> None:
     told = run("update", store, "--delete", tmp_path / "old.nt", "--maintain", "dred", "--verbose").err
     assert "  sets: overdeleted 1, rederived 2" in told
     assert "  seconds: read " in told
+    (line,) = [line for line in done("stats", store).splitlines() if line.startswith("last ")]
+    assert re.fullmatch(r"last +update by dred: added 1 and deleted 0 stored facts, [0-9.]+ s", line), line
     stats = json.loads(done("stats", store, "--json"))["last"]
     log = json.loads(done("log", store, "--json"))[-1]
     assert stats["doubted"] == 1

@@ -52,7 +52,7 @@ function signIn(again) {
     const form = h(
       "form",
       { method: "dialog", class: "sign-in" },
-      again ? h("p", { role: "alert", class: "wrong" }, "These were not accepted.") : null,
+      again ? h("p", { role: "alert", class: "wrong" }, "The name, password or token was not accepted.") : null,
       h("label", {}, "Name (leave empty for a token)", name),
       h("label", {}, "Password or token", secret),
       h("button", { class: "primary" }, "Sign in"),

@@ -15,14 +15,14 @@ export async function changes(parameters) {
     h("section", { class: "resource-head" },
       h("h1", {}, `Version ${number(found.version)}`),
       h("p", { class: "note" }, h("time", { datetime: found.created }, new Date(found.created).toLocaleString()),
-        ` · ${found.operation} · ${found.before === null ? "the first" : `compared with version ${number(found.before)}`}`),
-      h("p", { class: "choices" }, step(found.version - 1, "← Version before", found.version > 1), step(found.version + 1, "Version after →", true))),
+        ` · ${found.operation} · ${found.before === null ? "nothing to compare it with" : `compared with version ${number(found.before)}`}`),
+      h("p", { class: "choices" }, step(found.before, "← Previous version"), step(found.after, "Next version →"))),
     ...rows.filter(({ count }) => count).map(part),
-    rows.some(({ count }) => count) ? null : h("p", { class: "empty" }, "No triple came or went with it."),
+    rows.some(({ count }) => count) ? null : h("p", { class: "empty" }, "This version added and removed no triples."),
   ].filter(Boolean);
 }
 
-const step = (version, text, there) => there ? h("a", { href: `#/changes?version=${version}` }, text, " ") : null;
+const step = (version, text) => version !== null ? h("a", { href: `#/changes?version=${version}` }, text, " ") : null;
 
 function part({ kind, sign, count, lines }) {
   const title = `${KINDS[kind] ?? kind}, ${sign}`;

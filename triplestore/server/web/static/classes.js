@@ -9,7 +9,7 @@ export async function classes() {
   return [
     h("section", { class: "card" },
       h("h1", {}, "Classes"),
-      h("p", { class: "note" }, "Each below what it is a kind of, with how many things it has, those of the classes below it too."),
+      h("p", { class: "note" }, "Each class is listed below its superclass, with the number of its things, including those of its subclasses."),
       level(found)),
   ];
 }
@@ -18,7 +18,7 @@ function level(found) {
   found.classes.forEach(({ term }) => meet(term.value));
   if (!found.classes.length) return h("p", { class: "empty" }, "No classes.");
   return h("ul", { class: "hierarchy" }, ownFirst(found.classes).map(line),
-    found.more ? h("li", { class: "note" }, `These are the first ${number(found.classes.length)}.`) : null);
+    found.more ? h("li", { class: "note" }, `Only the first ${number(found.classes.length)} are listed.`) : null);
 }
 
 function line({ term, things, more }) {
@@ -33,7 +33,7 @@ function line({ term, things, more }) {
     button.setAttribute("aria-expanded", String(!below.hidden));
     button.textContent = below.hidden ? "▸" : "▾";
     if (below.hidden || below.childElementCount) return;
-    below.replaceChildren(h("p", { class: "note" }, "Looking …"));
+    below.replaceChildren(h("p", { class: "note" }, "Loading …"));
     try {
       below.replaceChildren(level(await json(`api/hierarchy?under=${encodeURIComponent(`<${term.value}>`)}`)));
     } catch (error) {

@@ -1,14 +1,14 @@
-// What a dry run tells.
+// What a dry run reports.
 import { h, number, plural } from "./dom.js";
 import { short } from "./terms.js";
 
 /** What a dry run of an update says. */
 export function effects({ added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [], inconsistencies_made: made = 0, inconsistencies_mended: mended = 0 }) {
   return [
-    h("p", {}, !deleted && !added ? "No stored fact of the closure would come or go." : deleted ? `${plural(deleted, "stored fact")} of the closure would go${added ? `, ${plural(added, "other")} would come` : ""}.`
-      : `${plural(added, "stored fact")} of the closure would come.`),
-    mended ? h("p", {}, `${plural(mended, "inconsistency", "inconsistencies")} would be mended.`) : null,
-    made ? h("p", { class: "wrong" }, `${plural(made, "inconsistency", "inconsistencies")} would be made.`) : null,
+    h("p", {}, !deleted && !added ? "No stored fact of the closure would be added or removed." : deleted ? `${plural(deleted, "stored fact")} of the closure would be removed${added ? `, and ${plural(added, "other")} added` : ""}.`
+      : `${plural(added, "stored fact")} of the closure would be added.`),
+    mended ? h("p", {}, `${plural(mended, "inconsistency", "inconsistencies")} would be resolved.`) : null,
+    made ? h("p", { class: "wrong" }, `${plural(made, "inconsistency", "inconsistencies")} would be introduced.`) : null,
     ...parting(merged, split, splits),
   ].filter(Boolean);
 }
@@ -17,10 +17,10 @@ export function effects({ added, deleted, classes_merged: merged = 0, classes_sp
 export function parting(merged, split, splits) {
   return [
     merged ? h("p", {}, `${plural(merged, "class", "classes")} of equals would merge.`) : null,
-    split ? h("p", {}, `${plural(split, "class", "classes")} of equals would fall apart${splits.length < split ? ", these among them" : ""}:`) : null,
+    split ? h("p", {}, `${plural(split, "class", "classes")} of equals would be split${splits.length < split ? ", among them" : ""}:`) : null,
     splits.length ? h("ul", { class: "splits" }, splits.slice(0, 10).map(({ class: whole, into }) =>
       h("li", {}, `${part(whole)} into ${into.length ? into.map(part).join(", ") : "single terms"}`))) : null,
-    h("p", { class: "note" }, "The versions before it can be read until vacuum removes them."),
+    h("p", { class: "note" }, "Earlier versions can still be read until vacuum removes them."),
   ].filter(Boolean);
 }
 

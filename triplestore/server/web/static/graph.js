@@ -202,10 +202,10 @@ export function drawing(triples, marked = null) {
 
   return h("div", { class: "graph card" },
     h("div", { class: "zoom" },
-      h("button", { class: "icon", type: "button", "aria-label": "Closer", onclick: () => zoom(1 / 1.3) }, "+"),
-      h("button", { class: "icon", type: "button", "aria-label": "Farther", onclick: () => zoom(1.3) }, "−"),
-      h("button", { class: "icon", type: "button", "aria-label": "See all", onclick: fit }, "⤢")),
+      h("button", { class: "icon", type: "button", "aria-label": "Zoom in", onclick: () => zoom(1 / 1.3) }, "+"),
+      h("button", { class: "icon", type: "button", "aria-label": "Zoom out", onclick: () => zoom(1.3) }, "−"),
+      h("button", { class: "icon", type: "button", "aria-label": "Fit to view", onclick: fit }, "⤢")),
     picture,
     classes.length ? h("p", { class: "note legend" }, classes.map((one, colour) => h("span", { class: `class-${colour}` }, show(one)))) : null,
-    triples.length > MOST ? h("p", { class: "note" }, `The first ${MOST} of ${plural(triples.length, "triple")} are drawn.`) : null);
+    triples.length > MOST ? h("p", { class: "note" }, `Only the first ${MOST} of ${plural(triples.length, "triple")} are drawn.`) : null);
 }

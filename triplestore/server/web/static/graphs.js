@@ -1,4 +1,4 @@
-// The graphs of the store with their sizes; what taking one away would do, and taking it away.
+// The graphs of the store with their sizes; what dropping one would change, and dropping it.
 import { json, update } from "./api.js";
 import { dialog, fault, h, number, plural, say } from "./dom.js";
 import { parting } from "./effects.js";
@@ -8,17 +8,17 @@ import { upload } from "./upload.js";
 export async function graphs() {
   const [found, { read_only: readOnly }] = await Promise.all([json("api/graphs"), json("health")]);
   found.graphs.forEach(({ graph }) => graph.type === "uri" && meet(graph.value));
-  const hint = found.default_graph === "union" ? "Queries that name no graph read all of them." : "Queries that name no graph read the unnamed graph alone.";
+  const hint = found.default_graph === "union" ? "Queries that name no graph read all graphs." : "Queries that name no graph read only the unnamed graph.";
   return [
     h("h1", { class: "visually-hidden" }, "Graphs"),
     h("section", { class: "card" },
       h("h2", {}, "Graphs ", h("small", {}, plural(found.count, "named graph"))),
-      h("p", { class: "note" }, `${hint} The sizes are of what was asserted.`),
+      h("p", { class: "note" }, `${hint} Only asserted triples are counted.`),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Graphs" }, h("table", { class: "graphs" },
         h("thead", {}, h("tr", {}, ["Graph", "Triples"].map((name) => h("th", { scope: "col" }, name)), h("td", {}))),
         h("tbody", {}, line(h("span", { class: "note" }, "unnamed"), number(found.unnamed)),
           found.graphs.map((named) => line(show(named.graph), size(named), readOnly || named.graph.type !== "uri" ? null : drop(named.graph.value)))))),
-      found.count > found.graphs.length ? h("p", { class: "note" }, `These are the ${number(found.graphs.length)} largest.`) : null),
+      found.count > found.graphs.length ? h("p", { class: "note" }, `Only the ${number(found.graphs.length)} largest are listed.`) : null),
     readOnly ? null : upload(),
   ].filter(Boolean);
 }
@@ -34,10 +34,10 @@ function size({ graph, triples }) {
 
 const drop = (graph) => h("button", { type: "button", class: "link", "aria-label": `Drop ${short(graph)}`, onclick: () => confirm(graph) }, "drop");
 
-/** Show what would go with a graph, then ask whether it shall. */
+/** Show what dropping a graph would change, then ask for confirmation. */
 async function confirm(graph) {
   const text = `DROP GRAPH <${graph}>`;
-  const body = h("div", { class: "sign-in" }, h("p", { class: "waiting" }, "Looking what would go …"));
+  const body = h("div", { class: "sign-in" }, h("p", { class: "waiting" }, "Finding out what would change …"));
   const asked = dialog("Drop this graph?", body);
   const run = async () => {
     try {
@@ -62,7 +62,7 @@ async function confirm(graph) {
 /** What a dry run says. */
 function told(graph, { added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [] }) {
   return [
-    h("p", {}, h("strong", {}, short(graph)), ` would go, and with it ${plural(deleted, "stored fact")} of the closure`, added ? `; ${number(added)} others would come.` : "."),
+    h("p", {}, h("strong", {}, short(graph)), ` would be dropped, and with it ${plural(deleted, "stored fact")} of the closure`, added ? `; ${plural(added, "other")} would be added.` : "."),
     ...parting(merged, split, splits),
   ];
 }

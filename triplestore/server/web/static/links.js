@@ -18,9 +18,9 @@ export async function links() {
     undoing && !readOnly ? undo() : null,
     h("section", { class: "card" },
       h("h2", {}, "Links that may be wrong ", h("small", {}, found.length ? `${number(found.length)}${more ? " of more" : ""}` : "")),
-      h("p", { class: "note" }, "What makes two things one, by how much speaks against it: each bit doubles the odds that it is wrong."),
+      h("p", { class: "note" }, "Links that make two things one, the most doubtful first. Each bit doubles the odds that a link is wrong."),
       found.length ? h("ol", { class: "suspects" }, found.map((suspect) => line(suspect, readOnly)))
-        : h("p", { class: "empty" }, "No asserted triples make two things equal.")),
+        : h("p", { class: "empty" }, "No asserted triple makes two things equal.")),
   ].filter(Boolean);
 }
 
@@ -29,8 +29,8 @@ function line(suspect, readOnly) {
   const where = `${by.join(", ")}${on.length ? " on " : ""}`;
   return h("li", {},
     h("p", { class: "pair" }, show(left), " = ", show(right), h("span", { class: `bits ${bits > 0 ? "bad" : ""}` }, `${bits.toFixed(1)} bits`)),
-    h("p", { class: "note" }, where, on.flatMap((term) => [show(term), " "]), ` · of ${plural(members, "equal thing")}`,
-      parts ? ` · without it ${number(parts[0])} and ${number(parts[1])}` : ""),
+    h("p", { class: "note" }, where, on.flatMap((term) => [show(term), " "]), ` · in a class of ${plural(members, "equal thing")}`,
+      parts ? ` · would split into ${number(parts[0])} and ${number(parts[1])}` : ""),
     h("ul", { class: "reasons" }, reasons.map((reason) => h("li", {}, h("span", { class: "bits" }, `${reason.bits > 0 ? "+" : ""}${reason.bits.toFixed(1)}`), " ", reason.text))),
     h("p", { class: "choices" },
       h("button", { type: "button", class: "secondary", onclick: () => whole(left), "aria-label": `Show the class of ${plain(left)}` }, "Show the class"),
@@ -39,7 +39,7 @@ function line(suspect, readOnly) {
 
 /** The class of a term, as a drawing in which bridges stand out. */
 async function whole(term) {
-  const body = h("div", { class: "whole" }, h("p", { class: "waiting" }, "Looking …"));
+  const body = h("div", { class: "whole" }, h("p", { class: "waiting" }, "Loading …"));
   dialog("Equal things", body);
   try {
     const found = await json(`api/class?term=${encodeURIComponent(written(term))}`);
@@ -50,7 +50,7 @@ async function whole(term) {
     const picture = triples?.length ? drawing(triples, ([left, , right]) => bridges.has(`${plain(left)} ${plain(right)}`)) : null;
     body.replaceChildren(
       h("p", {}, `${plural(found.size, "thing")}, joined by ${Object.entries(found.links).map(([rule, count]) => `${number(count)} ${rule}`).join(", ")}; `,
-        h("strong", {}, plural(found.bridges, "bridge")), found.bridges ? " (drawn thick): without one the class falls apart." : "."),
+        h("strong", {}, plural(found.bridges, "bridge")), found.bridges ? " (drawn thick). The class falls apart without any one of them." : "."),
       ...[picture].flat().filter(Boolean),
       h("p", { class: "chips" }, found.members.map((member) => h("a", { class: "chip", href: link(member) }, plain(member)))));
   } catch (error) {
@@ -76,10 +76,10 @@ function changing(verb, quads) {
   return `${verb} DATA {\n  ${groups.join("\n  ")}\n}`;
 }
 
-/** Show what would be without a link, then ask whether it shall go. */
+/** Show what deleting a link would change, then ask for confirmation. */
 async function cut(suspect) {
   const words = changing("DELETE", suspect.delete);
-  const body = h("div", { class: "sign-in" }, h("p", { class: "waiting" }, "Looking what would change …"));
+  const body = h("div", { class: "confirm" }, h("p", { class: "waiting" }, "Finding out what would change …"));
   const asked = dialog("Cut this link?", body);
   const run = async () => {
     try {
@@ -94,7 +94,10 @@ async function cut(suspect) {
   };
   try {
     body.replaceChildren(
-      h("p", {}, "These triples would be deleted:"), h("pre", {}, words),
+      h("p", {}, suspect.delete.length === 1 ? "This triple would be deleted:" : "These triples would be deleted:"),
+      h("ul", { class: "doomed" }, suspect.delete.flatMap(({ triple, graphs }) => graphs.map((graph) =>
+        h("li", {}, triple.flatMap((term) => [show(term), " "]), graph ? [" in ", show(graph)] : null)))),
+      h("details", {}, h("summary", {}, "As SPARQL"), h("pre", {}, words)),
       ...effects(await update(words, true)),
       h("div", { class: "choices" },
         h("button", { type: "button", class: "primary danger", onclick: run }, "Cut it"),

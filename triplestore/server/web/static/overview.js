@@ -17,18 +17,19 @@ export async function overview() {
   [...classes, ...properties].forEach(({ term }) => term.type === "uri" && meet(term.value));
   equality.flatMap(({ members }) => members).forEach((term) => term.type === "uri" && meet(term.value));
   const tiles = [
-    ["Asserted", stats.asserted, "triples that were said"],
-    ["Stored facts", stats.facts, "the closure, equals stored once"],
-    ["Inferred", stats.inferred, "of these, not said"],
-    ["Closure", stats.expanded, "triples with all equals spelled out"],
+    ["Asserted", stats.asserted, "triples loaded or added"],
+    ["Stored facts", stats.facts, "in the closure, equal terms stored once"],
+    ["Inferred", stats.inferred, "triples of the closure that were not asserted"],
+    ["Closure", stats.expanded, "triples that queries see, every equal term spelled out"],
     ["Equal terms", stats.classes, stats.classes ? `classes; the largest of ${number(stats.largest_class)}` : "classes"],
-    ["Inconsistencies", violations.count, violations.count ? "to look into" : "consistent", violations.count ? "bad" : "good"],
+    ["Inconsistencies", violations.count, violations.count ? "see below" : "consistent", violations.count ? "bad" : "good"],
   ];
   return [
     h("h1", { class: "visually-hidden" }, "Overview"),
     h("section", { class: "tiles", "aria-label": "Counts" }, tiles.map(([name, count, hint, mood]) =>
       h("div", { class: `tile ${mood ?? ""}` }, h("span", { class: "name" }, name), h("span", { class: "figure" }, number(count)), h("span", { class: "hint" }, hint)))),
     h("p", { class: "note" }, `Rules ${stats.ruleset.join(", ") || "none"} · equality ${stats.equality} · ${plural(stats.terms, "term")} · ${bytes(stats.bytes)} on disk`),
+    stats.classes ? h("p", { class: "note" }, "The counts below take equal terms as one thing. A query counts each of them, unless you choose “one of each equal” beside the editor.") : null,
     violations.count ? inconsistencies(violations) : null,
     h("div", { class: "columns" }, bars("Classes", ownFirst(classes), "thing", thingsOf,
       h("small", {}, h("a", { href: "#/classes" }, "as a hierarchy"))),
@@ -43,7 +44,7 @@ function bars(title, words, unit, query, more) {
   return h("section", { class: "card" }, h("h2", {}, title, more),
     words.length ? h("table", { class: "bars" }, h("thead", { class: "visually-hidden" }, h("tr", {}, h("th", {}, title), h("th", {}, `${unit}s`))), h("tbody", {}, words.map(({ term, count }) => {
       const bar = h("span", { class: "bar-fill" });
-      bar.style.width = `${Math.max(1, (100 * count) / most)}%`;
+      bar.style.width = `calc(${Math.max(0.01, count / most)} * (100% - 5rem))`; // the number has its place beside it
       return h("tr", {}, h("th", { scope: "row" }, show(term)), h("td", {},
         h("a", { href: `#/query?query=${encodeURIComponent(query(term.value))}`, class: "count-link", title: `Ask for ${short(term.value)}`,
           "aria-label": `${plural(count, unit)}: ask for ${short(term.value)}` },

@@ -29,12 +29,12 @@ function sure(what) {
   return new Promise((resolve) => {
     let yes = false;
     const form = h("form", { method: "dialog", class: "sign-in" },
-      h("p", {}, h("strong", {}, what), " takes facts away that the update does not name one by one."),
-      h("p", { class: "note" }, "The versions before it can be read until vacuum removes them."),
+      h("p", {}, h("strong", {}, what), " removes facts that the update does not name one by one."),
+      h("p", { class: "note" }, "Earlier versions can still be read until vacuum removes them."),
       h("div", { class: "choices" },
         h("button", { class: "primary danger", onclick: () => { yes = true; } }, "Run it"),
         h("button", { class: "secondary", autofocus: true }, "Cancel")));
-    dialog("Take facts away?", form).addEventListener("close", () => resolve(yes));
+    dialog("Remove facts?", form).addEventListener("close", () => resolve(yes));
   });
 }
 

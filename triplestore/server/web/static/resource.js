@@ -1,4 +1,4 @@
-// A resource: what is said of it and what follows, apart; what it equals; who speaks of it.
+// A resource: its asserted and its inferred facts, apart; its equals; and the facts that mention it.
 import { json } from "./api.js";
 import { h, number, plural } from "./dom.js";
 import { why } from "./proof.js";
@@ -14,10 +14,10 @@ export async function resource(parameters) {
   const terms = [...found.asserted, ...found.inferred, ...found.asserted_incoming, ...found.inferred_incoming].flat();
   const graphs = [...found.graphs.asserted, ...found.graphs.asserted_incoming].flat().filter(Boolean);
   [found.term, ...found.equals, ...terms, ...graphs].forEach((term) => term.type === "uri" && meet(term.value));
-  const said = [...found.asserted, ...found.inferred];
-  const named = (local) => said.find(([p, o]) => o.type === "literal" && p.value.split(/[/#:]/).pop() === local);
+  const facts = [...found.asserted, ...found.inferred];
+  const named = (local) => facts.find(([p, o]) => o.type === "literal" && p.value.split(/[/#:]/).pop() === local);
   const label = LABELS.map((local) => named(local)?.[1].value).find(Boolean);
-  const types = said.filter(([p]) => p.value === TYPE).map(([, o]) => o);
+  const types = facts.filter(([p]) => p.value === TYPE).map(([, o]) => o);
   const name = cut(found.term.value)?.[1] ?? key(found.term);
   document.title = `${label ?? name} · Triplake`;
   const nothing = !terms.length && !found.equals.length;
@@ -30,13 +30,13 @@ export async function resource(parameters) {
           event.target.textContent = "copied";
         } }, "copy")),
       types.length ? h("p", { class: "chips", "aria-label": "Types" }, types.slice(0, 12).map((type) => h("span", { class: "chip" }, show(type)))) : null),
-    nothing ? h("p", { class: "empty" }, "The store has nothing to say of it.") : null,
+    nothing ? h("p", { class: "empty" }, "The store has no facts about it.") : null,
     found.equals.length ? equals(found) : null,
-    part("Asserted", "what was said", "asserted", groups(found.asserted, found.graphs.asserted), found),
-    part("Inferred", "what follows", "inferred", groups(found.inferred), found),
-    part("Mentioned", "asserted of others", "asserted", incoming(found.asserted_incoming, found.graphs.asserted_incoming), found, true),
-    part("Mentioned by inference", "inferred of others", "inferred", incoming(found.inferred_incoming), found, true),
-    found.more.length ? h("p", { class: "note" }, "There is more of each kind than is shown here: ask for it with a query.") : null,
+    part("Asserted", "loaded or added", "asserted", groups(found.asserted, found.graphs.asserted), found),
+    part("Inferred", "derived by the rules", "inferred", groups(found.inferred), found),
+    part("Mentioned", "in asserted facts about others", "asserted", incoming(found.asserted_incoming, found.graphs.asserted_incoming), found, true),
+    part("Mentioned by inference", "in inferred facts about others", "inferred", incoming(found.inferred_incoming), found, true),
+    found.more.length ? h("p", { class: "note" }, "Only the first facts of each kind are shown. Use a query to see all of them.") : null,
   ].filter(Boolean);
 }
 
@@ -61,7 +61,7 @@ function incoming(facts, graphs) {
   return groups(facts.map(([s, p]) => [p, s]), graphs);
 }
 
-/** Where a fact was said: the graphs that have a name. */
+/** Where a fact was asserted: the graphs that have a name. */
 function source(graphs) {
   const named = graphs.filter(Boolean);
   if (!named.length) return null;

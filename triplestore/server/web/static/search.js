@@ -13,7 +13,7 @@ export async function search(parameters) {
     h("h1", { class: "visually-hidden" }, "Search"),
     h("section", { class: "card" },
       h("h2", {}, `“${text}” `, h("small", {}, found.length ? `${number(found.length)}${more ? " of more" : ""}` : "nothing found")),
-      h("p", { class: "note" }, "Words, \"phrases\", prefixes as rembr*; AND, OR, NOT. Case and accents make no difference."),
+      h("p", { class: "note" }, "Use words, \"phrases\", prefixes such as rembr*, and AND, OR, NOT. Case and accents are ignored."),
       found.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Found" }, h("table", { class: "graphs hits" },
         h("thead", {}, h("tr", {}, ["Resource", "Property", "Text"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, found.map(row)))) : null),

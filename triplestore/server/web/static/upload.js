@@ -21,7 +21,7 @@ export function upload() {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const [chosen] = file.files;
-    body.replaceChildren(h("p", { class: "waiting" }, "Reading it, and looking what would change …"));
+    body.replaceChildren(h("p", { class: "waiting" }, "Reading the file and finding out what would change …"));
     const into = graph.value; // what is loaded goes where the preview was of, whatever is typed meanwhile
     try {
       const media = mediaOf(chosen.name);
@@ -43,7 +43,7 @@ export function upload() {
   }
 
   return h("section", { class: "card" }, h("h2", {}, "Load a file"),
-    h("p", { class: "note" }, `Turtle, N-Triples, N-Quads, TriG, RDF/XML or JSON-LD, by its suffix (${Object.keys(MEDIA).join(" ")}), packed as .gz or not.`), form, body);
+    h("p", { class: "note" }, `Turtle, N-Triples, N-Quads, TriG, RDF/XML or JSON-LD, recognised by the suffix (${Object.keys(MEDIA).join(" ")}), optionally compressed (.gz).`), form, body);
 }
 
 function mediaOf(name) {
