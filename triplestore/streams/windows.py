@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,9 @@ from triplestore.streams.source import FIRST, Chunk
 from triplestore.streams.times import Window, duration
 from triplestore.streams.tokens import tokens_of
 from triplestore.streams.window_closure import WindowClosure
+
+SHOWN: Final = 60
+"""Bytes of a malformed triple that are shown."""
 
 MakeMaintainer = Callable[[], Maintainer]
 
@@ -224,7 +228,12 @@ class Windows:
         triples, wrong = tokens_of(
             self._engine, chunk.lines, -self.streams.index(stream)
         )  # files have numbers from 1 on
-        faults = (InputError(why, chunk.source, chunk.numbers[place]) for place, why in islice(wrong.items(), FIRST))
+        faults = (
+            InputError(
+                f"{why}, in: {chunk.lines[at][:SHOWN].decode(errors='replace')}", chunk.source, chunk.numbers[at]
+            )
+            for at, why in islice(wrong.items(), FIRST)
+        )
         first = sorted([*chunk.bad.first, *faults], key=lambda error: error.line or 0)
         if first and self._stop:
             self.fault = first[0]
