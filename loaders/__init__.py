@@ -1,7 +1,7 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.model.terms`)."""
 
 from triplake.loaders.documents import check_bounds
-from triplake.loaders.given import MOST, Mapping, bindings, given_sources
+from triplake.loaders.given import MOST, Mapping, given_sources
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.progress import Progress
 from triplake.loaders.read import OnError, read_into
@@ -22,7 +22,6 @@ __all__ = [
     "Source",
     "Syntax",
     "Triple",
-    "bindings",
     "check_bounds",
     "discard",
     "given_sources",

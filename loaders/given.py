@@ -90,7 +90,7 @@ def _is_graph(given: object) -> bool:
     return callable(getattr(given, "triples", None)) and hasattr(given, "namespace_manager")
 
 
-def bindings(graph: Any, uses: Callable[[str], bool]) -> list[Prefix]:
+def _bindings(graph: Any, uses: Callable[[str], bool]) -> list[Prefix]:
     """The prefixes that a graph of rdflib binds; of anything else none. Of those that rdflib binds in every graph only
     the ones whose namespaces the graph `uses`."""
     if not _is_graph(graph):
@@ -106,7 +106,7 @@ def _graph(graph: Any) -> Source:
     path = _graph_file(graph)
     with open(path, "rb") as file:
         text = mmap(file.fileno(), 0, access=ACCESS_READ) if os.path.getsize(path) else b""
-        found = bindings(graph, lambda iri: text.find(f"<{iri}".encode()) >= 0)
+        found = _bindings(graph, lambda iri: text.find(f"<{iri}".encode()) >= 0)
     return Source(path, Syntax.NQUADS, "<graph>", base="", passing=True, prefixes=tuple(found))
 
 

@@ -210,13 +210,6 @@ class TestLoading:
             store.load(empty)
             assert store.prefixes.declared == {"ex": str(EX)}
 
-    def test_an_update_by_a_graph_comes_with_its_prefixes(self) -> None:
-        with Store() as store:
-            store.update(add=_graph())
-            assert store.prefixes.declared == {"ex": str(EX)}
-            store.update(delete=_graph())
-            assert store.prefixes.declared == {"ex": str(EX)}
-
     @pytest.mark.parametrize("format", ["turtle", "text/turtle", "TTL", ox.RdfFormat.TURTLE])
     @pytest.mark.parametrize("given", [TURTLE, TURTLE.encode(), io.StringIO, io.BytesIO])
     def test_texts_and_open_files(self, given: Any, format: Any) -> None:

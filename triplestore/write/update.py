@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from triplake.loaders import bindings
 from triplestore.dictionary.encoding import Numbered, in_new_term
 from triplestore.maintain.policy import check as check_algorithm
 from triplestore.model.dataset import Quad, QuadOperation
@@ -31,8 +30,7 @@ from triplestore.write.transaction import Transaction, check_numbers, retried, w
 def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorithm: str, dry: bool) -> UpdateReport:
     """See `Store.update`. dry: a dry run."""
     added, deleted = sides(add, delete)
-    prefixes = bindings(add, lambda iri: any(term.startswith(f"<{iri}") for quad in added for term in quad))
-    return apply(session, [(False, deleted), (True, added)], algorithm, dry, prefixes=prefixes)
+    return apply(session, [(False, deleted), (True, added)], algorithm, dry)
 
 
 def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Quad]]:
