@@ -19,13 +19,20 @@ __all__ = ["ALL", "Relation"]
 _PATCH: Final = 20_000
 """Changed triples up to which a relation keeps them beside its large arrays (or an eighth of those)."""
 
+_LEVEL: Final = 8_192
+"""Added triples that are one array whatever is added to them: a look-up searches each array."""
+
+_RATIO: Final = 4
+"""A larger array of added triples is left alone unless it has at most so many times what comes after it: to add n
+triples a few at a time takes n log n steps then (Bentley and Saxe 1980)."""
+
 
 class Relation:
     """A set of triples: large sorted runs that never change, triples added since, and triples removed.
 
     The triples of the runs but for those of `dead`, which are some of them, are the base. The invariant: it and
     `_added` are disjoint, `_removed` is part of it; all are sorted keys. The second order, by (p, o, s), is made when a
-    lookup first needs it.
+    lookup first needs it. `_added` is kept in arrays of geometrically decreasing sizes.
     """
 
     def __init__(self, layout: Layout, keys: Ids = NONE, runs: Sequence[Run] = (), dead: Sequence[Run] = ()) -> None:
@@ -33,10 +40,12 @@ class Relation:
         self.layout = layout
         self._runs = [*runs, ArrayRun(layout, keys)] if len(keys) else [*runs]
         self._dead = [*dead]
-        self._added, self._removed = (ArrayRun(layout, NONE) for _ in range(2))
+        self._added: list[ArrayRun] = []
+        self._removed = ArrayRun(layout, NONE)
 
     def __len__(self) -> int:
-        return sum(map(len, self._runs)) - sum(map(len, self._dead)) + len(self._added) - len(self._removed)
+        base = sum(map(len, self._runs)) - sum(map(len, self._dead)) - len(self._removed)
+        return base + sum(map(len, self._added))
 
     @property
     def keys(self) -> Ids:
@@ -44,28 +53,37 @@ class Relation:
         base = union(*(run.all() for run in self._runs)) if len(self._runs) != 1 else self._runs[0].all()
         for gone in (*(run.all() for run in self._dead), self._removed.keys):
             base = minus(base, gone)
-        return merged(base, self._added.keys)
+        for level in reversed(self._added):
+            base = merged(base, level.keys)
+        return base
 
     def copy(self) -> Relation:
         """One that changes by itself."""
         found = Relation(self.layout, runs=self._runs, dead=self._dead)
-        found._added, found._removed = self._added, self._removed
+        found._added, found._removed = [*self._added], self._removed
         return found
 
     @property
     def outgrown(self) -> bool:
         """Whether the changes that are kept beside the runs are many."""
-        return bool(self._runs) and len(self._added) + len(self._removed) > max(_PATCH, sum(map(len, self._runs)) // 8)
+        changed = sum(map(len, self._added)) + len(self._removed)
+        return bool(self._runs) and changed > max(_PATCH, sum(map(len, self._runs)) // 8)
 
     def sample(self, wanted: int) -> Ids:
         """Some triples, spread over the set evenly: about so many."""
         every = max(1, sum(map(len, self._runs)) // wanted)
-        some = union(*(run.sample(every) for run in (*self._runs, self._added)))
+        some = union(*(run.sample(every) for run in (*self._runs, *self._added)))
         return some[self.contains(some)]
 
     def contains(self, keys: Ids) -> Mask:
         """Which of the keys are in the set."""
-        return self._added.member(keys) | self._in_base(keys)
+        return self._in_added(keys) | self._in_base(keys)
+
+    def _in_added(self, keys: Ids) -> Mask:
+        found = np.zeros(len(keys), dtype=np.bool_)
+        for level in self._added:
+            found |= level.member(keys)
+        return found
 
     def _in_base(self, keys: Ids) -> Mask:
         found = np.zeros(len(keys), dtype=np.bool_)
@@ -96,7 +114,10 @@ class Relation:
         if back.any():
             self._removed = ArrayRun(self.layout, minus(self._removed.keys, new[back]))
         if not back.all():
-            self._added = ArrayRun(self.layout, merged(self._added.keys, new[~back]))
+            new = new[~back]
+            while self._added and len(self._added[-1]) <= max(_LEVEL, _RATIO * len(new)):
+                new = merged(self._added.pop().keys, new)
+            self._added.append(ArrayRun(self.layout, new))
         self._settle()
 
     def remove(self, keys: Ids) -> Ids:
@@ -110,9 +131,10 @@ class Relation:
         """Remove triples that are all in the set, sorted. Nothing is read for it."""
         if not len(there):
             return
-        late = self._added.member(there)
+        late = self._in_added(there)
         if late.any():
-            self._added = ArrayRun(self.layout, minus(self._added.keys, there[late]))
+            left = (ArrayRun(self.layout, minus(level.keys, there[late])) for level in self._added)
+            self._added = [level for level in left if len(level)]
         if not late.all():
             self._removed = ArrayRun(self.layout, merged(self._removed.keys, there[~late]))
         self._settle()
@@ -121,7 +143,7 @@ class Relation:
         """Merge the patch into the large array once it is large; one on files stays beside them."""
         if self.outgrown and all(isinstance(run, ArrayRun) for run in (*self._runs, *self._dead)):
             self._runs, self._dead = [ArrayRun(self.layout, self.keys)], []
-            self._added, self._removed = (ArrayRun(self.layout, NONE) for _ in range(2))
+            self._added, self._removed = [], ArrayRun(self.layout, NONE)
 
     def match(self, p: Ids, s: Ids | None, o: Ids | None, most: int = ALL, room: int = ALL) -> tuple[Ids, Ids, bool]:
         """For each row of predicate numbers (-1: none), and of subject and object codes where given, the triples that
@@ -147,8 +169,9 @@ class Relation:
             rows.append(at)
             keys.append(found)
             cut |= more
-        if len(self._added):
-            at, found, more = _in_order(self._added, turned).ranges(low, last, most, room)
+        for level in self._added:
+            at, found, more = _in_order(level, turned).ranges(low, last, most, room)
+            room -= len(found)
             rows.append(at)
             keys.append(layout.turned(found) if turned else found)
             cut |= more
@@ -164,7 +187,7 @@ class Relation:
         low, last, turned = self._bounds(p, s, o)
         there, gone = (
             sum(_in_order(run, turned).count(low, last) for run in runs if len(run))
-            for runs in ((*self._runs, self._added), (*self._dead, self._removed))
+            for runs in ((*self._runs, *self._added), (*self._dead, self._removed))
         )
         return max(0, there - gone)
 
