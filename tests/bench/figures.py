@@ -189,13 +189,13 @@ def peers(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         short = "10" if data.name.startswith("university") else "clique"
         for row in measure(plan, replace(data, queries={}), _tell):
             name = wanted.get((row.system, row.phase))
-            if name is None:
+            if name is None or (short == "clique" and name not in ("closure", "reasonable")):
                 continue
             if row.status != "ok":
                 raise RuntimeError(f"{data.name}: {row.system}, {row.phase}: {row.status} {row.message}")
             given = size, "DuckDB" if "duckdb" in row.system else row.system, command
             yield f"{name}-{short}", _figure(float(row.seconds or 0), "s", *given)
-            if name in ("reasonable", "pyoxigraph"):
+            if short == "10" and name in ("reasonable", "pyoxigraph"):
                 yield f"{name}-memory-{short}", _figure(float(row.peak_mb or 0), "MB", *given)
 
 
