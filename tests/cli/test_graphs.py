@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import done, refused, run
+from triplestore.storage.manifest import FORMAT
 
 DATA = """@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :g1 { :a owl:sameAs :b . :p a owl:FunctionalProperty }
@@ -142,7 +143,7 @@ def test_upgrade() -> None:
     mark = Path("kg/triplake.json")
     mark.write_text(json.dumps({"format": 5}))
     assert "now of the newest format, version 3" in run("upgrade", "kg").err
-    assert json.loads(mark.read_text())["format"] == 7
+    assert json.loads(mark.read_text())["format"] == FORMAT
     assert listed() == {None: 1, "http://e/g1": 2, "http://e/g2": 3, "http://e/g3": 3}
 
 

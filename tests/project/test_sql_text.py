@@ -25,6 +25,7 @@ ALLOWED: Final = {
     "triplestore.expressions.calendar": "lexical forms",
     "triplestore.expressions.casts": "lexical forms",
     "triplestore.expressions.charsets": "characters, by their properties",
+    "triplestore.expressions.columns": "literals, whole",
     "triplestore.expressions.constants": "lexical forms",
     "triplestore.expressions.durations": "lexical forms",
     "triplestore.expressions.instants": "lexical forms",

@@ -88,8 +88,14 @@ def _waits(expression: Expression, asked: bool = True) -> bool:
     if not is_operator(expression):
         return not asked and _may_fail(expression)
     assert isinstance(expression, Call)
-    lazy = expression.name in ("IF", "COALESCE", "&&", "||")
+    lazy = expression.name in ("IF", "COALESCE", "&&", "||") and len(expression.arguments) <= _IN_TURN
     return any(_waits(part, asked and not (lazy and place)) for place, part in enumerate(expression.arguments))
+
+
+_IN_TURN: Final = 100
+"""Operands of &&, || and COALESCE up to which one that may go beyond a limit is evaluated only where those before it
+have not decided: each has a condition on all of these, so the SQL grows with the square. Of more, all are evaluated in
+every row."""
 
 
 def _no_exists(test: Exists) -> str:
@@ -186,10 +192,11 @@ class Expressions:
     def _in_turn(self, name: str, parts: Sequence[Expression]) -> Iterator[tuple[Expressions, Expression]]:
         """The operands of &&, || or COALESCE, each with what compiles it: those before it may have decided."""
         undecided: list[str] = []
+        failing = [place for place, part in enumerate(parts) if _may_fail(part)] if len(parts) <= _IN_TURN else []
         for place, part in enumerate(parts):
             one = self._where(" AND ".join(undecided), part) if undecided else self
             yield one, part
-            if any(map(_may_fail, parts[place + 1 :])):
+            if failing and place < failing[-1]:
                 value = one.value(part)
                 match name:
                     case "&&":

@@ -228,11 +228,11 @@ class StoreVersion(Explained):
         of graphs (IRIs) to read in place of those that the text chooses by FROM and FROM NAMED; none: what it says.
         bindings: variables -> rdflib terms, or Python values: as VALUES at the start of the WHERE.
         """
-        habits.check_keywords("query", unknown, habits.QUERY)
-        check_text("a query", text)
-        chosen = several(default_graphs), several(named_graphs)
-        how = same_as, stream, generalised, several(prefer), base, *chosen, bindings
         with self._turns.turn():
+            habits.check_keywords("query", unknown, habits.QUERY)
+            check_text("a query", text)
+            chosen = several(default_graphs), several(named_graphs)
+            how = same_as, stream, generalised, several(prefer), base, *chosen, bindings
             found = query.query(self._session, text, *how)
         return found.through(self._turns.pieces, self._turns.call) if stream else found
 

@@ -133,7 +133,7 @@ def test_nothing_to_doubt(browser: Browser, tmp_path: Path) -> None:
             pass
         with serving(tmp_path / name) as client, opened(browser, client) as page:
             page.goto("/#/links")
-            expect(page.get_by_text("No asserted triples make two things equal")).to_be_visible()
+            expect(page.get_by_text("No asserted triple makes two things equal")).to_be_visible()
             assert client.get("/api/class", params={"term": f"<{EX}a>"}).status_code == 404
 
 

@@ -70,7 +70,7 @@ class TestResources:
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("the prefix 'nobody:' is not declared")
         page.goto("/#/resource?term=http://nowhere/x")
-        expect(page.get_by_text("nothing to say")).to_be_visible()
+        expect(page.get_by_text("The store has no facts about it.")).to_be_visible()
         page.goto("/#/resource?term=a b")
         expect(page.get_by_role("alert")).to_contain_text("IRI")
 

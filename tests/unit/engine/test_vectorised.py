@@ -23,7 +23,7 @@ TEXTS = (
 )
 
 
-@pytest.mark.parametrize("name", sorted(VECTORISED))
+@pytest.mark.parametrize("name", sorted(VECTORISED.keys() - {"tl_too_long"}))  # which is to fail
 def test_any_text_has_an_answer(name: str) -> None:
     arity, function = VECTORISED[name]
     dice = random.Random(name)

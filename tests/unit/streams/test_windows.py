@@ -60,7 +60,7 @@ def test_baselines_often(tmp_path: Path, seed: int, algorithm: str) -> None:
 
 @pytest.mark.spark
 def test_auto_on_spark(tmp_path: Path, spark: SparkSession) -> None:
-    assert followed(random_case(3, 3), tmp_path / "kg", "auto", spark).stats.algorithm == "imars"
+    assert followed(random_case(3, 3), tmp_path / "kg", "auto", spark).stats.algorithm in ("imars", "dred")
 
 
 @pytest.mark.long
