@@ -24,7 +24,7 @@ from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.counts import Counts
 from triplestore.maintain.datatypes import LiteralTypeChecker
 from triplestore.maintain.extend import INSERTION
-from triplestore.maintain.keys import NONE, Ids, Layout, distinct, member, minus, union
+from triplestore.maintain.keys import NONE, Ids, Layout, member, minus, union
 from triplestore.maintain.literals import Literals
 from triplestore.maintain.meter import metered
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
@@ -340,11 +340,7 @@ class _After:
 
 def _keys(engine: Engine, layout: Layout, source: str) -> Ids:
     rows = engine.query(f"SELECT s, p, o FROM {source}")
-    s, p, o = (layout.encode(as_numpy(rows.column(i))) for i in range(3))
-    layout.register(distinct(p).tolist())
-    keys = layout.keys(s, p, o)
-    keys.sort()
-    return keys
+    return layout.sorted_keys(*(as_numpy(rows.column(i)) for i in range(3)))
 
 
 def _same(left: Constants, right: Constants) -> bool:

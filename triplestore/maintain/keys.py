@@ -117,6 +117,14 @@ class Layout:
             numbers = self.numbers(p)
         return self.pack(numbers, s, o)
 
+    def sorted_keys(self, s: Ids, p: Ids, o: Ids) -> Ids:
+        """The sorted keys of triples of ids; their predicates get numbers. Raises LayoutFullError."""
+        s, p, o = (self.encode(ids) for ids in (s, p, o))
+        self.register(distinct(p).tolist())
+        keys = self.keys(s, p, o)
+        keys.sort()
+        return keys
+
     def pack(self, number: Ids, a: Ids, b: Ids) -> Ids:
         """Predicate numbers and two codes as one integer each."""
         return ((number << self.bits) | a) << self.bits | b

@@ -19,7 +19,7 @@ from triplestore.maintain.classes import Classes
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.extend import extend
 from triplestore.maintain.join import Rules
-from triplestore.maintain.keys import Ids, Layout, LayoutFullError, distinct
+from triplestore.maintain.keys import Ids, Layout, LayoutFullError
 from triplestore.maintain.meter import metered
 from triplestore.maintain.program import NotMaintainableError, Specialised, without_occurring
 from triplestore.maintain.relation import Relation
@@ -67,7 +67,7 @@ def _derived(
     state = ClosureState(
         layout,
         Relation(layout),
-        Relation(layout, _keys(layout, facts)),
+        Relation(layout, layout.sorted_keys(*facts)),
         Classes(terms, representatives),
         specialisation.equality,
     )
@@ -83,7 +83,7 @@ def _derived(
         memory=engine.memory(),
     )
     with metered(run.meter):
-        extend(run, _keys(layout, delta), closed_by=before)
+        extend(run, layout.sorted_keys(*delta), closed_by=before)
     merged, split = state.classes.change()
     return LateRounds(
         added=state.ids_of(state.added),
@@ -118,14 +118,6 @@ def _counts(columns: list[Ids]) -> list[int]:
                 if len(own):
                     counts[kind] = max(counts[kind], int(own.max()) - (kind << KIND_BITS) + 1)
     return counts
-
-
-def _keys(layout: Layout, columns: list[Ids]) -> Ids:
-    s, p, o = (layout.encode(column) for column in columns)
-    layout.register(distinct(p).tolist())
-    keys = layout.keys(s, p, o)
-    keys.sort()
-    return keys
 
 
 def _pairs(layout: Layout, pairs: Sequence[tuple[int, int]]) -> tuple[Ids, Ids]:
