@@ -160,7 +160,7 @@ def test_numbers_that_start_again_below_one_that_was_drawn(
     def overtaken(at: Place, name: str, version: int = 0) -> leases.Lease | None:
         monkeypatch.undo()
         monkeypatch.setattr(leases, "take", lambda *given: take(at, f"{VERSIONS}/{leases.PREFIX}{6:010d}", version))
-        monkeypatch.setattr(queueing, "_numbers", lambda at: {5, 6})
+        monkeypatch.setattr(queueing, "_tickets", lambda at: {5: 0.0, 6: 0.0})
         thread = threading.Thread(target=lambda: others.append(Ticket(place, 0)))
         thread.start()
         thread.join()
@@ -173,6 +173,66 @@ def test_numbers_that_start_again_below_one_that_was_drawn(
     others[0].end()
     ours.wait(silent)
     ours.end()
+
+
+def test_the_ticket_ahead_is_gone_and_another_has_come_behind_it(make_place: MakePlace) -> None:
+    """Between looking for tickets and reading them: the lower number that is new by then is waited for."""
+    place, late = make_place(), list[Ticket]()
+    with elsewhere(place) as first:
+        place.claim(f"{VERSIONS}/{leases.PREFIX}{6:010d}", "{}")
+        ours = Ticket(place, 0)  # 7: the numbers start again at 1 for those who looked before 6 was taken
+        place.remove(f"{VERSIONS}/{leases.PREFIX}{6:010d}")
+        read = type(place).read
+
+        def overtaken(at: Place, name: str) -> str:
+            if not late:
+                late.append(second(place))
+                first.end()
+            return read(at, name)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(place), "read", overtaken)
+            with heeding(Stop(0.1)), pytest.raises(StoppedError):
+                ours.wait(silent)
+    late[0].end()
+    ours.wait(silent)
+    ours.end()
+    assert tickets(place) == []
+
+
+def second(place: Place) -> Ticket:
+    """The ticket of another thread that looked for the highest number, 1, before a higher one was taken."""
+    drawn, look = list[Ticket](), queueing._tickets
+    looks = [{1: look(place)[1]}]
+
+    def draw() -> None:
+        drawn.append(Ticket(place, 0))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(queueing, "_tickets", lambda at: looks.pop() if looks else look(at))
+        thread = threading.Thread(target=draw)
+        thread.start()
+        thread.join()
+    return drawn[0]
+
+
+def test_a_ticket_that_goes_just_after_another_writer_has_met_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name was taken, and nothing is there when the two files are compared: the next number is tried."""
+    (tmp_path / VERSIONS).mkdir()
+    link, met = os.link, list[str]()
+
+    def taken_once(draft: Path, name: Path) -> None:
+        if not met:
+            met.append(name.name)
+            raise FileExistsError(name)
+        link(draft, name)
+
+    monkeypatch.setattr(os, "link", taken_once)
+    ticket = Ticket(Folder(tmp_path), 0)
+    assert tickets(Folder(tmp_path)) == met
+    ticket.end()
 
 
 def wait_in_line(kg: Path, holding: str) -> None:

@@ -61,13 +61,21 @@ def linked(draft: Path, target: Path) -> bool:
     try:
         os.link(draft, target)
     except FileExistsError:
-        if not os.path.samefile(draft, target):  # else made by us: a network's file system had asked twice
+        if not _same(draft, target):  # else made by us: a network's file system had asked twice
             raise
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
         return False
     return True
+
+
+def _same(draft: Path, target: Path) -> bool:
+    """Whether two names are of one file. The second may be gone by now."""
+    try:
+        return os.path.samefile(draft, target)
+    except FileNotFoundError:
+        return False
 
 
 def put_if_absent(draft: Path, target: Path, claim: Callable[[Path], Callable[[], None] | None]) -> None:

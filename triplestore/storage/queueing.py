@@ -15,7 +15,6 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from errno import EACCES, ENOENT, ENOTDIR, EPERM, EROFS
 from typing import Final
 
@@ -110,17 +109,24 @@ class Ticket:
         """The living writer just before this one: its ticket's name, what that says, and who it is. Tickets of the dead
         are removed on the way. A transaction that this very thread has begun is not waited for: it cannot end
         first."""
-        found, self._found = self._found or _numbers(self._place), set()
-        for number in sorted((n for n in found if n < self._number), reverse=True):
-            name = _name(number)
-            with suppress(FileNotFoundError):
-                text = self._place.read(name)
+        while True:
+            found, self._found = self._found or set(_tickets(self._place)), set()
+            complete = True  # of a number that is gone by now, the next one may be there now
+            for number in sorted((n for n in found if n < self._number), reverse=True):
+                name = _name(number)
+                try:
+                    text = self._place.read(name)
+                except FileNotFoundError:
+                    complete = False
+                    continue
                 holder = leases.parsed(text)
                 if _dead(holder):
                     self._place.bury(name, text)
+                    complete = False
                 elif text not in self._passed and not _own(holder) and not self._seems_overdue(name, text):
                     return name, text, holder
-        return None
+            if complete:
+                return None
 
     def _seems_overdue(self, name: str, text: str) -> bool:
         """Whether a ticket is overdue by this machine's clock, and by that of the place, which is asked only then."""
@@ -140,27 +146,29 @@ def _drawn(place: Place, version: int) -> tuple[int, Lease, set[int]]:
 
     Between looking for the highest number and taking the next, all writers may have left, and others may have started
     again with lower numbers. So a ticket counts only if none is higher once it is taken, or if the ticket before it is
-    still there, which rules that out.
+    still there, which rules that out. (It must be the same one: its number may have been taken again.)
     """
     while True:
-        last = max(_numbers(place), default=0)
+        before = _tickets(place)
+        last = max(before, default=0)
         lease = leases.take(place, _name(last + 1), version)
         if lease is None:  # another writer has just taken this number
             check()
             continue
         try:
-            found = _numbers(place)
+            found = _tickets(place)
         except BaseException:
             lease.end()
             raise
-        if (last and last in found) or max(found, default=0) <= last + 1:
-            return last + 1, lease, found
+        if (last and found.get(last) == before[last]) or max(found, default=0) <= last + 1:
+            return last + 1, lease, set(found)
         lease.end()
 
 
-def _numbers(place: Place) -> set[int]:
-    """The numbers of all tickets."""
-    return {int(found[1]) for entry in place.listed(VERSIONS) if (found := _TICKET.fullmatch(entry.name))}
+def _tickets(place: Place) -> dict[int, float]:
+    """The numbers of all tickets, each with the time when it was made or renewed."""
+    listed = place.listed(VERSIONS)
+    return {int(found[1]): entry.modified for entry in listed if (found := _TICKET.fullmatch(entry.name))}
 
 
 def _name(number: int) -> str:
