@@ -12,7 +12,6 @@ from tests.support.random_programs import Triple, rules_for
 from triplestore.compile.schema import Constants, Fact
 from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
-from triplestore.engine.queries import minus
 from triplestore.maintain import Reasoning
 from triplestore.maintain.budget import Budget
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows, Watch
@@ -20,7 +19,6 @@ from triplestore.maintain.datatypes import wrong_types_in
 from triplestore.maintain.late_rounds import derive
 from triplestore.maintain.violations import Violation, clashes_in
 from triplestore.materialise.datatypes import Datatypes
-from triplestore.materialise.deletion import NotDeletableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
 from triplestore.model.rule import Rule, constants_of
@@ -71,26 +69,6 @@ class Bench:
     def _assert(self, asserted: Iterable[Fact]) -> None:
         self.engine.load("asserted", triples_table(sorted(asserted)))
         self.engine.view("given", literals.by_value("asserted") if self.by_value else "SELECT s, p, o FROM asserted")
-
-    def changed_in_tables(self, before: State, asserted: Iterable[Fact]) -> bool:
-        """Bring the closure in the tables, which is `before`, to that of these facts by DRed, if that is able to."""
-        engine = self.engine
-        engine.create("given_before", "SELECT s, p, o FROM given")
-        self._assert(asserted)
-        engine.create("plus", minus("given", "given_before", "spo"))
-        engine.create("minus", minus("given_before", "given", "spo"))
-        constants = self.reasoning.constants
-        run = SemiNaive(engine, self.rules, self.equality, constants, track=True, datatypes=self.datatypes, late=derive)
-        try:
-            run.delete_and_insert("minus", "plus")
-        except NotDeletableError:
-            return False
-        after = self.state()[0]
-        for name, wanted in (("added", after - before[0]), ("removed", before[0] - after)):
-            rows = engine.query(f"SELECT s, p, o FROM {name}").to_pydict()
-            found = list(zip(rows["s"], rows["p"], rows["o"], strict=True))
-            assert sorted(found) == sorted(wanted), name
-        return True
 
     def state(self) -> State:
         rows = self.engine.query("SELECT s, p, o FROM fact").to_pydict()

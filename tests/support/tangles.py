@@ -130,8 +130,6 @@ class _Mode:
             plus, minus = sorted(after - before), sorted(before - after)
             if not minus:
                 self._inserted(number, plus)
-            else:
-                self._deleted(number)
             memory = memory or self._read(number - 1)
             if memory is None:
                 continue
@@ -184,15 +182,6 @@ class _Mode:
         bench.engine.load("asserted", triples_table(sorted(self.asserted[number])))
         SemiNaive(bench.engine, bench.rules, bench.equality, bench.reasoning.constants, late=derive).insert("plus")
         self._expanded(f"inserted by tables, update {number}", number)
-
-    def _deleted(self, number: int) -> None:
-        """By the engine's tables, where some go: DRed by joins, or no trace of it."""
-        self._put(number - 1)
-        before = self.bench.state()
-        if self.bench.changed_in_tables(before, self.asserted[number]):
-            self._compare(f"deleted by tables, update {number}", self.bench.state(), number)
-        else:
-            self._compare(f"not deleted by tables, update {number}", self.bench.state(), number - 1)
 
     def _expanded(self, what: str, number: int) -> None:
         """Compare the closure in the engine's tables with the oracle's."""

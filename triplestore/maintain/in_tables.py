@@ -1,33 +1,45 @@
-"""Maintenance in the engine's tables, of changes that are not maintained in memory: insertion, DRed by joins, or
-rematerialisation."""
+"""Changes that are not maintained over sorted keys: tables extend the closure, or compute it from scratch."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from triplestore.maintain import Outcome, Task, dred, dred_by_joins, insertion, rematerialise
+from triplestore.engine.queries import count
+from triplestore.maintain import Outcome, Task, rematerialise
+from triplestore.maintain.extend import INSERTION
 
 LARGE_SHARE: Final = 0.5
 """New facts as a share of the closure beyond which computing it from scratch is cheaper than extending it."""
 
-SMALL_SHARE: Final = 0.002
-"""Deleted facts as a share of the closure up to which joins over its tables are less work than computing it."""
 
-
-def maintain(task: Task, algorithm: str = "auto", reason: str = "", by_joins: bool = False) -> Outcome:
-    """Bring the closure in the working tables up to date. reason: why it is not maintained in memory, if known.
-    by_joins: that is for its size alone, so that deletions may be maintained by joins."""
+def maintain(task: Task, algorithm: str = "auto", reason: str = "") -> Outcome:
+    """Bring the closure in the working tables up to date. reason: why it is not maintained over sorted keys, if that is
+    known."""
     change = task.change
     if algorithm == rematerialise.NAME:
         return rematerialise.rematerialise(task, reason or "asked for")
     if change.minus:
-        reason = reason or f"{change.minus:,} asserted facts are deleted"
-        few = algorithm == "auto" and change.minus <= SMALL_SHARE * change.facts
-        if by_joins and (few or algorithm == dred.NAME):
-            return dred_by_joins.delete(task, reason)
-        return rematerialise.rematerialise(task, reason)
+        return rematerialise.rematerialise(task, reason or f"{change.minus:,} asserted facts are deleted")
     if change.plus > LARGE_SHARE * change.facts:
         return rematerialise.rematerialise(task, f"{change.plus:,} new facts against a closure of {change.facts:,}")
-    if obstacle := insertion.obstacle(task):
+    if obstacle := _obstacle(task):
         return rematerialise.rematerialise(task, obstacle)
-    return insertion.insert(task, "nothing is deleted")
+    return insert(task, "nothing is deleted")
+
+
+def insert(task: Task, reason: str) -> Outcome:
+    """Extend the closure by what `plus` adds, semi-naively; see `triplestore.maintain` for the working tables.
+
+    Facts that were rewritten to another representative count as deleted in their old form and added in the new one.
+    """
+    run = task.evaluation(track=True)
+    figures = run.insert("plus")
+    added, removed = (count(task.engine, table) for table in ("added", "removed"))
+    return Outcome(INSERTION, reason, figures, False, added, removed, figures.merged, 0)
+
+
+def _obstacle(task: Task) -> str | None:
+    """Why the closure cannot be extended by what `plus` adds, or nothing: rules with NOT or AGGREGATE may object."""
+    if not any(rule.negative for rule in task.reasoning.rules):
+        return None
+    return task.evaluation(track=True).obstacle("plus")

@@ -42,6 +42,11 @@ class Limits:
     share: int = 4
     """The engine makes so many derivations, by columns, for the work of one in memory."""
 
+    bulk: int = 25_000
+    """Triples of a change that only adds, up to which it is maintained over sorted keys: there a round costs
+    microseconds for each fact, in tables 40 ms and more, but less for each fact. The two break even at about 25,000
+    triples of LUBM."""
+
     sample: int = 16
     """One in so many facts is deleted first: the rest is then known well enough, and little is lost."""
 
@@ -73,6 +78,12 @@ class Plan:
     name: str | None
     reason: str
     budget: Budget
+
+
+def is_large(change: int, derived: int) -> bool:
+    """Whether a change of so many asserted facts is more work than computing the closure from scratch, where the last
+    materialisation has made so many derivations."""
+    return LIMITS.fact * change > LIMITS.scratch + derived // LIMITS.share
 
 
 def plan(algorithm: str, plus: int, minus: int, sizes: Sizes) -> Plan:

@@ -39,7 +39,6 @@ from triplestore.engine.sets import Ids
 from triplestore.engine.sql import Select
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
-from triplestore.materialise.deletion import Deletion
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import Figures, Report, RoundFigures, ShapeFigures
 from triplestore.materialise.firing import Firing, Statement
@@ -58,7 +57,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.expression import Call, walk
 from triplestore.model.rule import Aggregate, Bind, Rule
 from triplestore.model.stopping import check
-from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE
+from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
 
 
 class SemiNaive:
@@ -161,39 +160,6 @@ class SemiNaive:
         self._facts.resume()
         self._restore()
         self._facts.empty("derived")
-        self._extend(new)
-        self._violations.find(new, "added" if self.track else None, self._rewriting.apart, self._derive)
-        if self.track:
-            self._facts.net()
-        self.figures.phases["insert"] = self.figures.seconds = time.perf_counter() - started
-        return self.figures
-
-    def delete_and_insert(self, gone: str, new: str) -> Figures:
-        """Bring the closure up to date where the given facts of working table `gone` are given no longer, and those of
-        `new` are (ids not under pi; `given` is as it is after that): DRed. Raises NotDeletableError, see
-        `triplestore.materialise.deletion`; `fact` is as it was then."""
-        with self._scratch:
-            started = time.perf_counter()
-            self._facts.resume()
-            self._restore()
-            deletion = Deletion(self._facts, self._specialisation, self._terms, self._execute)
-            with self.figures.phases.timed("overdelete"):
-                deletion.overdelete(gone, self.figures)
-            with self.figures.phases.timed("rederive"):
-                deletion.rederive(self.figures)
-            with self.figures.phases.timed("insert"):
-                self._extend(new)
-            with self.figures.phases.timed("violations"):
-                self._violations.empty()
-                self._facts.classes = set(self._facts.column(f"SELECT DISTINCT o FROM fact WHERE p = {TYPE}"))
-                self._violations.find("given", None, True, self._derive)
-            if self.track:
-                self._facts.net()
-            self.figures.seconds = time.perf_counter() - started
-            return self.figures
-
-    def _extend(self, new: str) -> None:
-        """Run to the fixpoint from what is in `derived`, and the given facts of working table `new`."""
         self._specialisation.find_identities()
         self.engine.append("derived", [normalised(new, "same_as")])
         if self._specialisation.typed:
@@ -203,6 +169,11 @@ class SemiNaive:
         self._rewriting.absorb(RoundFigures(0))
         self._run()
         self._rewriting.complete_reflexive()
+        self._violations.find(new, "added" if self.track else None, self._rewriting.apart, self._derive)
+        if self.track:
+            self._facts.net()
+        self.figures.phases["insert"] = self.figures.seconds = time.perf_counter() - started
+        return self.figures
 
     def restored(self) -> Specialisation:
         """The program of the closure that is in `fact` and `same_as`, and what it is made of."""

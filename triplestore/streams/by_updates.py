@@ -20,6 +20,7 @@ from triplestore.maintain import dred
 from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.datatypes import wrong_types_in
 from triplestore.maintain.keys import LayoutFullError
+from triplestore.maintain.policy import is_large
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.violations import clashes_in
 from triplestore.materialise.mint import Mint
@@ -32,7 +33,7 @@ from triplestore.storage.manifest import Counters, Manifest
 from triplestore.streams.terms import arrive
 from triplestore.streams.times import FOREVER
 from triplestore.streams.window_closure import InTables
-from triplestore.write.in_memory import LARGEST, SMALL
+from triplestore.write.in_memory import LARGEST
 from triplestore.write.rows import same_as_rows, table_of
 from triplestore.write.statistics import stats_after, stats_of
 
@@ -109,7 +110,7 @@ class ByUpdates(InTables):
         """Bring the closure up to date in memory, if that is possible. before: the dictionary's counters before the
         terms of these facts."""
         memory = self._memory
-        if memory is None or len(plus) + len(minus) > SMALL:
+        if memory is None or is_large(len(plus) + len(minus), self.facts):
             return False
         engine, mint = self.engine, self._mint()
         values, ill_typed = self.terms.special(before)

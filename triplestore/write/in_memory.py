@@ -23,7 +23,7 @@ from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.context import EQUAL_LITERAL
 from triplestore.maintain.datatypes import LiteralTypeChecker, wrong_types_in
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, union
-from triplestore.maintain.policy import Plan, Sizes, plan, plan_rules
+from triplestore.maintain.policy import LIMITS, Plan, Sizes, is_large, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, clashes_in
@@ -45,9 +45,6 @@ from triplestore.write.transaction import Transaction
 if TYPE_CHECKING:
     from triplestore.maintain.evaluation import Evaluator
 
-SMALL: Final = 50_000
-"""Triples of a change up to which it is looked at here."""
-
 LARGEST: Final = 50_000_000
 """Triples of a store, asserted and stored facts together, up to which its closure is kept in memory."""
 
@@ -58,10 +55,13 @@ ABORTED: Final = "tried"
 """The phase of maintaining the closure in memory that was aborted."""
 
 
-def closure(tx: Transaction, size: int, algorithm: str) -> ClosureCache | Refused:
-    """The closure of the version at hand, read if need be, for a change of so many triples."""
+def closure(tx: Transaction, plus: int, minus: int, algorithm: str) -> ClosureCache | Refused:
+    """The closure of the version at hand, read if need be, for a change that adds and deletes so many triples at
+    most."""
     workspace, manifest = tx.workspace, tx.workspace.manifest
-    if size > SMALL:
+    facts = manifest.files_of(FACT.name).rows
+    derived = manifest.stats.get("materialise_derived", facts)
+    if algorithm == "auto" and (is_large(plus + minus, derived) or (not minus and plus > LIMITS.bulk)):
         return Refused(Reason.LARGE_CHANGE)
     if not manifest.materialised:
         return Refused(Reason.NOT_MATERIALISED)

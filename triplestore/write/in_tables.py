@@ -32,14 +32,11 @@ from triplestore.model.tables import (
 from triplestore.read.reasoning import reasoning, rule_constants
 from triplestore.storage.manifest import Counters, Manifest
 from triplestore.storage.patches import TableRows
-from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
+from triplestore.write.change import Change, ChangeSet, Facts, Refused, TableChange
 from triplestore.write.netting import extend_terms, no_facts, token_table
 from triplestore.write.statistics import SAMPLED, stats_of
 from triplestore.write.table_changes import Extended, Recounted, Whole, WorkingPatch
 from triplestore.write.transaction import Transaction
-
-OF_SIZE: Final = (Reason.LARGE_CHANGE, Reason.LARGE_STORE, Reason.LAYOUT_FULL)
-"""Reasons for which a deletion is maintained by joins rather than in memory."""
 
 CLOSURE: Final = (FACT, SAME_AS, VIOLATION)
 """The tables of a closure."""
@@ -104,8 +101,7 @@ def maintained(tx: Transaction, change: Change, algorithm: str | None, refused: 
     tx.workspace.tables(*CLOSURE)
     mint = Mint(tx.engine, change.counters, ClosureView.of(before).by_value, tx.workspace.limits)
     known = reasoning(tx.engine, replace(before, counters=change.counters))
-    by_joins = not reason or (refused is not None and refused.reason in OF_SIZE)
-    outcome = maintain(Task(tx.engine, known, sizes, tx.round_done, mint), algorithm, reason, by_joins)
+    outcome = maintain(Task(tx.engine, known, sizes, tx.round_done, mint), algorithm, reason)
     tx.maintained(outcome)
     counters = mint.counters or change.counters
     tables |= _closure(tx, outcome, counters)

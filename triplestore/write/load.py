@@ -27,10 +27,6 @@ from triplestore.write.netting import encoded, net_encoded
 from triplestore.write.transaction import Transaction, writing
 from triplestore.write.update import graphs_only, netted
 
-FEW: Final = 10_000
-"""Net changes of a load up to which the closure is maintained in memory. In memory a round costs microseconds for each
-fact; in tables it costs 40 ms and more, but less for each fact. The two break even at about 25,000 triples of LUBM."""
-
 _NAMED: Final = 10
 """Files that are not read of which each is named."""
 
@@ -117,11 +113,8 @@ def add_encoded(
 
 
 def _maintained(tx: Transaction, change: Change, algorithm: str | None) -> ChangeSet:
-    """The closure after a change that was netted in tables: a few triples are maintained in memory. algorithm: None
-    leaves the closure as it is."""
-    if algorithm is None or change.added + change.removed > FEW:
-        return in_tables.maintained(tx, change, algorithm)
-    return netted(tx, change, algorithm)
+    """The change set of a change that was netted in tables. algorithm: None leaves the closure as it is."""
+    return in_tables.maintained(tx, change, None) if algorithm is None else netted(tx, change, algorithm)
 
 
 def _tried(tx: Transaction, change: Change, report: LoadReport, algorithm: str | None) -> LoadReport:

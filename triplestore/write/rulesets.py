@@ -71,7 +71,7 @@ def _maintained(tx: Transaction, rulesets: tuple[RulesetText, ...], algorithm: s
     elif before.materialised and ClosureView.of(before).by_value != ClosureView.of(after).by_value:
         found = Refused(Reason.LITERALS)
     else:
-        memory = in_memory.closure(tx, 0, algorithm)
+        memory = in_memory.closure(tx, 0, 0, algorithm)
         workspace.manifest = after
         if isinstance(memory, Refused):
             found = memory

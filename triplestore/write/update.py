@@ -91,7 +91,7 @@ def maintained(
     so."""
     add, delete = [*pending.add], [*pending.delete]
     refused = Refused(Reason.REPLACED) if pending.clear else tables_only
-    memory = refused or in_memory.closure(tx, len(add) + len(delete), algorithm)
+    memory = refused or in_memory.closure(tx, len(add), len(delete), algorithm)
     if isinstance(memory, Refused):
         change = net_in_tables(tx, add, delete, file, pending.clear)
     else:
@@ -113,7 +113,7 @@ def netted(
     """
     if not change and tx.workspace.manifest.materialised:
         return graphs_only(tx, change)
-    memory = refused or in_memory.closure(tx, change.added + change.removed, algorithm)
+    memory = refused or in_memory.closure(tx, change.added, change.removed, algorithm)
     if isinstance(memory, Refused):
         return in_tables.maintained(tx, change, algorithm, memory)
     if terms is None:

@@ -26,7 +26,6 @@ from tests.bench.maintain.data import DATA_SETS, FRESH, DataSet
 from triplestore import Store
 from triplestore.maintain import rematerialise
 from triplestore.maintain.algorithms import COUNTING, DELETING
-from triplestore.write.in_memory import SMALL as MAINTAINED
 
 AUTO, REMATERIALISE = "auto", rematerialise.NAME
 PLAIN: Final = (REMATERIALISE, *(name for name in DELETING if name not in COUNTING), AUTO)
@@ -253,7 +252,7 @@ def break_even(subject: Subject, ways: Sequence[str], cells: Sequence[Cell]) -> 
         note(size, cells)
     if not times:
         return 0
-    size, largest = max(times), min(len(subject.lines), MAINTAINED)
+    size, largest = max(times), len(subject.lines)
     while times[size][0] < times[size][1] and size < largest:
         size = min(4 * size, largest)
         note(size, subject.row(size, (*ways, REMATERIALISE), 1))

@@ -21,6 +21,7 @@ from tests.support.seeds import long
 from tests.support.thresholds import Constant, set_threshold
 from triplestore import Store
 from triplestore.engine import Engine
+from triplestore.maintain import policy
 from triplestore.materialise.limits import Limits
 from triplestore.model.errors import EndlessError
 from triplestore.model.rule import Rule
@@ -131,7 +132,7 @@ def test_additions_undo_violations(
     make_store: MakeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """Those of NOT and AGGREGATE; in tables, for which a change may be too large or a rule of a kind, as in memory."""
-    monkeypatch.setattr(in_memory, "SMALL", most)
+    monkeypatch.setattr(in_memory, "LIMITS", policy.Limits(bulk=most))
     (tmp_path / "needed.dlog").write_text(NEEDED)
     store = make_store([str(tmp_path / "needed.dlog")])
     things = [(E[f"x{n}"], RDF.type, E.C) for n in range(9)]

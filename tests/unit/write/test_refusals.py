@@ -9,8 +9,9 @@ from rdflib import OWL, RDF, RDFS, Literal, Namespace
 
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.maintain import in_tables
-from triplestore.write import in_memory, load
+from triplestore.maintain import policy
+from triplestore.maintain.policy import Limits
+from triplestore.write import in_memory
 from triplestore.write.change import Reason
 
 E = Namespace("http://e/")
@@ -33,23 +34,23 @@ def store(tmp_path: Path) -> Store:
 
 
 def expected(tmp_path: Path, *triples: tuple[object, ...]) -> set[tuple[object, ...]]:
-    with Store.create(tmp_path / "other", ["owl2rl"], engine="duckdb") as other:
+    folder = tmp_path / f"other{len([*tmp_path.iterdir()])}"
+    with Store.create(folder, ["owl2rl"], engine="duckdb") as other:
         other.update(add=triples)
         other.materialise()
         return closure(other)
 
 
-@pytest.mark.parametrize(("name", "reason"), [("SMALL", Reason.LARGE_CHANGE), ("LARGEST", Reason.LARGE_STORE)])
-def test_sizes(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, reason: Reason) -> None:
-    monkeypatch.setattr(in_memory, name, 0)
-    if reason is Reason.LARGE_STORE:  # only derivation counts are read whole
-        store.close()
-        store = Store.create(tmp_path / "counting", ["owl2rl"], engine="duckdb", equality="axioms", counting=True)
+def test_derivation_counts_of_a_large_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They alone are read whole."""
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb", equality="axioms", counting=True) as store:
         store.update(add=[*SCHEMA, *FACTS])
-    store._session.workspace.memory = None
-    report = store.update(add=MORE, delete=FACTS[:1])
-    assert (report.algorithm, report.reason, report.not_asserted) == ("rematerialise", reason.value, 0)
-    assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:], *MORE)
+        monkeypatch.setattr(in_memory, "LARGEST", 0)
+        store._session.workspace.memory = None
+        report = store.update(add=MORE, delete=FACTS[:1])
+        reported = report.algorithm, report.reason, report.not_asserted
+        assert reported == ("rematerialise", Reason.LARGE_STORE.value, 0)
+        assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:], *MORE)
 
 
 def test_a_closure_that_is_out_of_date(store: Store, tmp_path: Path) -> None:
@@ -108,27 +109,39 @@ def test_a_dry_run_leaves_the_memory(store: Store) -> None:
 
 
 @pytest.mark.long_on_spark
-def test_a_large_deletion_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
-    monkeypatch.setattr(in_memory, "SMALL", 0)
-    monkeypatch.setattr(in_tables, "SMALL_SHARE", 1.0)
+def test_a_large_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
+    """It is computed from scratch, unless an algorithm is asked for."""
+    monkeypatch.setattr(policy, "LIMITS", Limits(scratch=0))
     session = getattr(engine, "spark", None)
     with Store.create(tmp_path / "kg", ["owl2rl"], engine=engine.name, spark=session) as store:
         store.update(add=[*SCHEMA, *FACTS])
         report = store.update(add=MORE, delete=FACTS[:1])
-        assert (report.algorithm, report.reason) == ("dred", f"{Reason.LARGE_CHANGE.value}: by joins")
+        assert (report.algorithm, report.reason) == ("rematerialise", Reason.LARGE_CHANGE.value)
         assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:], *MORE)
-        report = store.update(delete=SCHEMA[:1])
-        assert report.algorithm == "rematerialise", "an axiom goes"
+        report = store.update(delete=SCHEMA[:1], maintain="dred")
+        assert (report.algorithm, report.reason) == ("dred", "asked for")
+        assert closure(store) == expected(tmp_path, *SCHEMA[1:], *FACTS[1:], *MORE)
 
 
-def test_what_is_replaced_in_part_by_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replacement that is too large for memory: the reason names what is deleted."""
-    monkeypatch.setattr(load, "FEW", 0)
-    monkeypatch.setattr(in_tables, "SMALL_SHARE", 1.0)
+@pytest.mark.long_on_spark
+def test_a_large_addition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
+    monkeypatch.setattr(in_memory, "LIMITS", Limits(bulk=0))
+    session = getattr(engine, "spark", None)
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine=engine.name, spark=session) as store:
+        store.update(add=[*SCHEMA, *FACTS])
+        report = store.update(add=MORE)
+        assert (report.algorithm, report.reason) == ("semi-naive", "nothing is deleted")
+        assert store._session.workspace.memory is None
+        assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS, *MORE)
+
+
+def test_what_is_replaced_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replacement that deletes much: the reason says so."""
     (tmp_path / "kept.nt").write_text("".join(f"{s.n3()} {p.n3()} {o.n3()} .\n" for s, p, o in (*SCHEMA, *FACTS[1:])))
     with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as store:
         store.update(add=[*SCHEMA, *FACTS])
+        monkeypatch.setattr(policy, "LIMITS", Limits(scratch=0))
         store.replace(tmp_path / "kept.nt")
         last = store.stats()["last"]
-        assert (last["algorithm"], last["reason"]) == ("dred", "1 asserted facts are deleted: by joins")
+        assert (last["algorithm"], last["reason"]) == ("rematerialise", Reason.LARGE_CHANGE.value)
         assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:])
