@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, permutations
 from typing import Final
 
@@ -186,7 +186,7 @@ class Listed:
 Element = Pattern | Occurs | Grouped | Listed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """Body elements, conditions and output columns. A rule's output is its head (three columns); that of a
     constraint is the triples at fault (three columns each)."""
@@ -195,7 +195,15 @@ class Shape:
     conditions: tuple[Condition, ...]
     output: tuple[Slot | Made, ...]
 
-    @property
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Made once: programs are dictionaries of shapes."""
+        return hash((self.body, self.conditions, self.output))
+
+    @cached_property
     def uses_occurs(self) -> bool:
         groups = (condition.body for condition in self.conditions if isinstance(condition, Absent))
         return any(
@@ -203,56 +211,56 @@ class Shape:
             for element in chain(self.body, *groups)
         )
 
-    @property
+    @cached_property
     def uses_lists(self) -> bool:
         """Whether it reads `Program.listed`."""
         return any(isinstance(element, Listed) for element in self.body)
 
-    @property
+    @cached_property
     def negative(self) -> bool:
         """Whether it has a NOT or an AGGREGATE: to be run when what these read is complete."""
         return any(isinstance(c, Absent) for c in self.conditions) or any(isinstance(e, Grouped) for e in self.body)
 
-    @property
+    @cached_property
     def monotone(self) -> bool:
         """Whether it is a plain join: no NOT, no AGGREGATE, no expression. What takes rules apart asks this."""
         return not self.negative and not self.makes_terms and not any(isinstance(c, Holds) for c in self.conditions)
 
-    @property
+    @cached_property
     def makes_terms(self) -> bool:
         """Whether an output is the token of a term that the dictionary may lack."""
         return any(isinstance(column, Made) for column in self.output)
 
-    @property
+    @cached_property
     def members(self) -> tuple[Member, ...]:
         """What its expressions read."""
         conditions = (m for c in self.conditions if isinstance(c, Holds | Absent) for m in c.reads)
         return *conditions, *(m for column in self.output if isinstance(column, Made) for m in column.reads)
 
-    @property
+    @cached_property
     def read(self) -> frozenset[Slot]:
         """What its conditions and output read of its body."""
         conditions = [slot for c in self.conditions for slot in _read_by(c)]
         made = [member.slot for column in self.output if isinstance(column, Made) for member in column.reads]
         return frozenset([*conditions, *made, *(column for column in self.output if not isinstance(column, Made))])
 
-    @property
+    @cached_property
     def condition_slots(self) -> frozenset[Slot]:
         """What its conditions read of its body."""
         return frozenset(slot for condition in self.conditions for slot in _read_by(condition))
 
-    @property
+    @cached_property
     def equal_slots(self) -> Mapping[Slot, Slot]:
         """The variables that have the value of another slot in every match, by conditions, each with the one slot of
         those that are equal to it which stands for all: a parameter, or the least variable."""
         return _equal_slots(self.conditions)
 
-    @property
+    @cached_property
     def sees_members(self) -> bool:
         """Whether it may have more matches when a class of equal terms grows."""
         return bool(self.members) or any(isinstance(c, Unequal) for c in self.conditions)
 
-    @property
+    @cached_property
     def sees_parameters(self) -> bool:
         """Whether it may have more matches when the class of a parameter grows, with no fact that is new."""
         unequal = (c for c in self.conditions if isinstance(c, Unequal))

@@ -16,14 +16,14 @@ NONE: Final[Ids] = np.empty(0, dtype=np.int64)
 
 def member(values: Ids, among: Ids) -> Mask:
     """Which of the values are in a sorted array."""
-    if not len(among):
+    if not len(among) or not len(values):
         return np.zeros(len(values), dtype=np.bool_)
     return places(values, among)[1]
 
 
 def places(values: Ids, among: Ids) -> tuple[Ids, Mask]:
     """Where the values are in a sorted array that is not empty, and which are there; of the others any position."""
-    at = np.searchsorted(among, values)
+    at = among.searchsorted(values)
     at[at == len(among)] = 0
     return at, among[at] == values
 
@@ -43,9 +43,10 @@ def union(*sets: Ids) -> Ids:
 
 def distinct(values: Ids) -> Ids:
     """The distinct values, sorted: by sorting, which for numbers is many times faster than `np.unique`'s hashing."""
-    ordered = np.sort(values)
+    ordered = values.copy()
     if len(ordered) < 2:
         return ordered
+    ordered.sort()
     first = np.empty(len(ordered), dtype=np.bool_)
     first[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

@@ -53,5 +53,5 @@ def check(run: MaintenanceContext, reasoning: Reasoning) -> None:
     """Raise NotMaintainableError if the rules, as they are now, cannot be run over the facts as they are."""
     check_occurring(run)
     check_lists(run)
-    if reasoning.datatypes:
+    if reasoning.datatypes and (run.program is not run.before or run.dirty):
         datatypes.check(run)

@@ -47,16 +47,18 @@ def faults(
 ) -> set[Violation]:
     """The violations of dt-not-type after a run, from those before it. ill_typed: codes of literals, sorted."""
     state, layout = run.state, run.layout
-    names = representatives(run)
-    kinds = np.array(sorted(names), dtype=np.int64)
-    if run.dirty and member(kinds, np.array(sorted(run.dirty), dtype=np.int64)).any():
-        raise NotMaintainableError("a class of equal terms with a datatype has changed")
+    s, p, _ = layout.unpack(state.added)
+    fresh = state.added[(p == state.type) & (s >= layout.first_literal)]
+    if run.dirty or len(fresh):
+        names = representatives(run)
+        kinds = np.array(sorted(names), dtype=np.int64)
+        if member(kinds, np.array(sorted(run.dirty), dtype=np.int64)).any():
+            raise NotMaintainableError("a class of equal terms with a datatype has changed")
+        fresh = fresh[member(layout.unpack(fresh)[2], kinds)]
     typed = {v for v in before if v[1][2] < FIRST_LITERAL}
     objects = {v for v in before if v not in typed}
     there = state.keys_of(v[1][:3] for v in typed)  # type: ignore[misc]
     kept: set[Violation] = {(RULE, fact) for fact in state.facts_of(there[state.facts.contains(there)])}
-    s, p, o = layout.unpack(state.added)
-    fresh = state.added[(p == state.type) & (s >= layout.first_literal) & member(o, kinds)]
     if len(fresh):
         kept.update(checker(state.facts_of(fresh), names))
     return kept | (_objects(run, ill_typed) if _touched(run, ill_typed) else objects)

@@ -45,6 +45,8 @@ class Layout:
     def __init__(self, counts: Sequence[int]) -> None:
         room = [2 * n + _ROOM for n in counts]
         self._starts = np.concatenate(([0], np.cumsum(room))).astype(np.int64)
+        self._ends = self._starts[1:]
+        self._inner = self._starts[1:-1]  # where all kinds but the first begin
         self._offsets = self._starts[:-1] - (np.arange(len(room), dtype=np.int64) << KIND_BITS)
         self.bits = max(int(self._starts[-1]).bit_length(), 1)
         self._most_predicates = 1 << min(63 - 2 * self.bits, 24) if self.bits < 31 else 0
@@ -58,13 +60,13 @@ class Layout:
         """Codes of ids. Raises LayoutFullError for an id beyond the layout."""
         kinds = ids >> KIND_BITS
         codes: Ids = ids + self._offsets[kinds]
-        if np.any(codes >= self._starts[kinds + 1]):
+        if (codes >= self._ends[kinds]).any():
             raise LayoutFullError
         return codes
 
     def decode(self, codes: Ids) -> Ids:
         """Ids of codes."""
-        return codes - self._offsets[np.searchsorted(self._starts[1:-1], codes, side="right")]
+        return codes - self._offsets[self._inner.searchsorted(codes, side="right")]
 
     def code(self, number: int) -> int:
         """The code of one id."""
@@ -104,8 +106,8 @@ class Layout:
         known, numbers = self._sorted
         if not len(known):
             return np.full(len(codes), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
-        return np.where(known[at] == codes, numbers[at], -1)
+        at, there = places(codes, known)
+        return np.where(there, numbers[at], -1)
 
     # -- triples ---------------------------------------------------------------------------------------------------
 
@@ -119,11 +121,21 @@ class Layout:
 
     def sorted_keys(self, s: Ids, p: Ids, o: Ids) -> Ids:
         """The sorted keys of triples of ids; their predicates get numbers. Raises LayoutFullError."""
-        s, p, o = (self.encode(ids) for ids in (s, p, o))
-        self.register(distinct(p).tolist())
-        keys = self.keys(s, p, o)
+        keys = self.keys(*(self.encode(ids) for ids in (s, p, o)))
         keys.sort()
         return keys
+
+    def keys_of(self, facts: Sequence[tuple[int, int, int]]) -> Ids:
+        """The sorted, distinct keys of triples of ids; their predicates get numbers. Raises LayoutFullError."""
+        if not facts:
+            return NONE
+        codes = self.encode(np.array(facts, dtype=np.int64).T)
+        return distinct(self.keys(*codes))
+
+    def ids_of(self, keys: Ids) -> tuple[Ids, Ids, Ids]:
+        """(s, p, o) ids of keys."""
+        s, p, o = self.decode(np.stack(self.unpack(keys)))
+        return s, p, o
 
     def pack(self, number: Ids, a: Ids, b: Ids) -> Ids:
         """Predicate numbers and two codes as one integer each."""

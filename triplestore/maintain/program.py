@@ -22,8 +22,8 @@ from triplestore.compile.plan import Element, Equal, K, Made, Occurs, Pattern, R
 from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
-from triplestore.maintain.join import Rules
-from triplestore.maintain.keys import Ids, Layout, distinct
+from triplestore.maintain.join import Instances, Rules, encoded
+from triplestore.maintain.keys import Ids, Layout
 from triplestore.maintain.recursion import Recursion, recursion
 from triplestore.maintain.relation import Relation
 from triplestore.model.errors import TriplakeError
@@ -54,6 +54,7 @@ class Specialised:
     _tied: bool | None = field(default=None)
 
     _listed: Relation | None = field(default=None)
+    _constraints: dict[tuple[str, Shape], Instances] = field(default_factory=dict)
 
     # The cost of these follows the schema, so each is computed once for all updates under the program.
 
@@ -90,6 +91,13 @@ class Specialised:
             keys = layout.pack(layout.numbers(codes), places, layout.encode(np.ascontiguousarray(items)))
             self._listed = Relation(layout, np.sort(keys))
         return self._listed
+
+    def constraint(self, rule: str, shape: Shape) -> Instances:
+        """All instances of a constraint that have a shape."""
+        if (rule, shape) not in self._constraints:
+            rows = self.program.constraints[rule, shape]
+            self._constraints[rule, shape] = Instances(shape, encoded(self.rules.layout, list(rows), shape))
+        return self._constraints[rule, shape]
 
     @property
     def tied(self) -> bool:
@@ -238,6 +246,4 @@ def equality_reached(nodes: set[Node] | None) -> bool:
 
 def as_keys(layout: Layout, facts: Iterable[Fact]) -> Ids:
     """Keys of triples of ids, sorted."""
-    ids = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
-    s, p, o = (layout.encode(np.ascontiguousarray(ids[:, i])) for i in range(3))
-    return distinct(layout.keys(s, p, o))
+    return layout.keys_of(list(facts))

@@ -20,6 +20,9 @@ from triplestore.maintain.relation import Relation
 from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, TYPE
 
+_BUILTIN: Final = np.arange(len(BUILTIN_IRIS), dtype=np.int64)
+"""The codes of the built-in terms: their ids."""
+
 _FEW: Final = 64
 """Members of a class up to which the triples of a fact with it are looked up one by one."""
 
@@ -34,6 +37,7 @@ class ClosureState:
         self.asserted, self.facts, self.classes = asserted, facts, classes
         self.same_as = layout.code(SAME_AS)
         self.type = layout.code(TYPE)
+        self._schema: tuple[Ids, tuple[Ids, Ids]] | None = None  # representatives of built-in terms; `_schema_codes`
         self.begin()
 
     def begin(self) -> None:
@@ -220,22 +224,22 @@ class ClosureState:
     def _schema_codes(self) -> tuple[Ids, Ids]:
         """The predicates and classes of schema facts under pi, see `Vocabulary`. Built-in terms have their ids for
         codes."""
-        terms = np.arange(len(BUILTIN_IRIS), dtype=np.int64)
-        under = Vocabulary.under(self.classes.normalise(terms).tolist().__getitem__)
-        return np.array(sorted(under.predicates), np.int64), np.array(sorted(under.classes), np.int64)
+        named = self.classes.normalise(_BUILTIN)
+        if self._schema is None or not np.array_equal(named, self._schema[0]):
+            under = Vocabulary.under(named.tolist().__getitem__)
+            predicates, classes = (np.array(sorted(t), dtype=np.int64) for t in (under.predicates, under.classes))
+            self._schema = named, (predicates, classes)
+        return self._schema[1]
 
     # -- ids -------------------------------------------------------------------------------------------------------
 
     def keys_of(self, facts: Iterable[Fact]) -> Ids:
         """Keys of triples of ids."""
-        ids = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
-        s, p, o = (self.layout.encode(np.ascontiguousarray(ids[:, i])) for i in range(3))
-        return union(self.layout.keys(s, p, o))
+        return self.layout.keys_of(list(facts))
 
     def ids_of(self, keys: Ids) -> tuple[Ids, Ids, Ids]:
         """(s, p, o) ids of keys."""
-        s, p, o = self.layout.unpack(keys)
-        return self.layout.decode(s), self.layout.decode(p), self.layout.decode(o)
+        return self.layout.ids_of(keys)
 
     def facts_of(self, keys: Ids) -> list[Fact]:
         """Keys as triples of ids."""

@@ -77,6 +77,8 @@ def _renewed(run: MaintenanceContext, changed: set[int]) -> set[str]:
     (no fact may say that two members of a class are equal): their violations are searched from scratch."""
     now, listed = run.program.program.constraints, run.program.program.listed
     relisted = run.before.program.listed != listed or (bool(changed) and any(item in changed for _, _, item in listed))
+    if run.program is run.before and not relisted:
+        return set()
     return {
         rule
         for (rule, shape), rows in run.before.program.constraints.items()
@@ -87,9 +89,9 @@ def _renewed(run: MaintenanceContext, changed: set[int]) -> set[str]:
 def _undone(run: MaintenanceContext, violations: set[Violation], deltas: Deltas) -> set[Violation]:
     """Of violations, whose triples are all there, those that a NOT or AGGREGATE does not let be any more."""
     rules: dict[str, list[Instances]] = {}
-    for (rule, shape), rows in run.program.program.constraints.items():
+    for rule, shape in run.program.program.constraints:
         if shape.negative and not shape.uses_occurs:
-            rules.setdefault(rule, []).append(Instances(shape, encoded(run.layout, list(rows), shape)))
+            rules.setdefault(rule, []).append(run.program.constraint(rule, shape))
     undone: set[Violation] = set()
     for rule, every_shape in rules.items():
         doubtful: set[Violation] = set()
@@ -123,8 +125,9 @@ def _found(
         if shape.uses_occurs:
             continue
         known = {} if rule in renewed else before.get((rule, shape), {})
-        old = [row for row in rows if row in known and changed.isdisjoint(row)]
-        new = [row for row in rows if row not in known or not changed.isdisjoint(row)]
+        new = [] if known is rows and not changed else [r for r in rows if r not in known or not changed.isdisjoint(r)]
+        if not new and not len(fresh) and not shape.negative:
+            continue
         listed = run.program.listed if shape.uses_lists else None
         _check_open(run, shape, len(run.state.facts) if new else len(fresh))
         if new:
@@ -136,13 +139,17 @@ def _found(
                 conditions=conditions,
             )
             found |= _rows(run, rule, output)
-        if old and shape.negative:
+        if len(new) == len(rows):
+            continue
+        instances = run.program.constraint(rule, shape)
+        if new:
+            old = [row for row in rows if row in known and changed.isdisjoint(row)]
+            instances = Instances(shape, encoded(run.layout, old, shape))
+        if shape.negative:
             assert conditions is not None
             assert deltas is not None
-            instances = Instances(shape, encoded(run.layout, old, shape))
             found |= _rows(run, rule, derived(instances, deltas.new(instances), conditions))
-        elif old and len(fresh):
-            instances = Instances(shape, encoded(run.layout, old, shape))
+        elif len(fresh):
             others = [
                 (run.state.facts if listed is None or isinstance(element, Pattern) else listed, NONE)
                 for element in shape.body

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from triplestore.model.expression import Constant, Expression, walk
 
@@ -129,7 +130,7 @@ SchemaElement = Atom | ListOf | MemberOf | Filter
 BodyElement = SchemaElement | Holds | Bind | Not | Aggregate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """``heads :- body``. No head means ``false``: a match of the body is an inconsistency, reported by name.
 
@@ -143,12 +144,12 @@ class Rule:
     source: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
-    @property
+    @cached_property
     def negative(self) -> bool:
         """Whether it has a NOT or an AGGREGATE: what these read must be complete before the rule is run."""
         return any(isinstance(element, Not | Aggregate) for element in self.body)
 
-    @property
+    @cached_property
     def monotone(self) -> bool:
         """Whether it is a plain join: no NOT, no AGGREGATE, no expression."""
         return not any(isinstance(element, Not | Aggregate | Holds | Bind) for element in self.body)

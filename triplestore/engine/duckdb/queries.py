@@ -25,6 +25,7 @@ class DuckDBQueries:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._memory: int | None = None
 
     def query(self, sql: Statement) -> pa.Table:
         return self._connection.arrow(str(sql))
@@ -48,9 +49,11 @@ class DuckDBQueries:
         return self._connection.share()
 
     def memory(self) -> int:
-        ((text,),) = self.rows("SELECT current_setting('memory_limit')")  # as in 3.7 GiB
-        number, unit = text.split()
-        return int(float(number) * 1024 ** _UNITS.index(unit.lower()))
+        if self._memory is None:
+            ((text,),) = self.rows("SELECT current_setting('memory_limit')")  # as in 3.7 GiB
+            number, unit = text.split()
+            self._memory = int(float(number) * 1024 ** _UNITS.index(unit.lower()))
+        return self._memory
 
 
 def _step(found: dict[str, Any]) -> PlanStep:
