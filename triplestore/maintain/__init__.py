@@ -9,6 +9,7 @@ net change of `fact` in `added` and `removed`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from triplestore.compile.schema import Constants
 from triplestore.engine import Engine
@@ -20,7 +21,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reasoning:
     """What a closure is the closure under: rules (with those of the equality mode), mode, and constants as ids.
 
@@ -31,6 +32,16 @@ class Reasoning:
     equality: Equality
     constants: Constants
     datatypes: Datatypes | None = None
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether all rules are plain joins: no NOT, no AGGREGATE, no expression."""
+        return all(rule.monotone for rule in self.rules)
+
+    @cached_property
+    def negative(self) -> bool:
+        """Whether a rule has a NOT or an AGGREGATE."""
+        return any(rule.negative for rule in self.rules)
 
     def evaluation(self, engine: Engine, report: Report | None, mint: Mint | None, track: bool = False) -> SemiNaive:
         """The semi-naive evaluation of the rules over the working tables of `engine`."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
+from triplestore.maintain import Reasoning
 from triplestore.maintain import backward_forward as bf
 from triplestore.maintain import backward_forward_counting as bfc
 from triplestore.maintain import dred as dr
@@ -15,7 +16,6 @@ from triplestore.maintain.counts import NONRECURSIVE
 from triplestore.maintain.dred_by_strata import dred_by_strata
 from triplestore.maintain.extend import INSERTION, extend
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.model.rule import Aggregate, Not, Rule
 
 OVERDELETION: Final = f"{dr.NAME} or {fp.NAME}"
 """What `auto` runs: the number of overdeleted facts decides between the two."""
@@ -59,11 +59,12 @@ COUNTING: Final = (drc.NAME, bfc.NAME)
 """Those that need derivation counts."""
 
 
-def algorithm_of(name: str, rules: Sequence[Rule]) -> Callable[[MaintenanceContext], str]:
-    """The algorithm of this name, or what takes its place for such rules."""
-    if all(rule.monotone for rule in rules):
+def algorithm_of(name: str, before: Reasoning, now: Reasoning) -> Callable[[MaintenanceContext], str]:
+    """The algorithm of this name, or what takes its place for rules that are not plain joins, before the update or
+    now."""
+    if before.monotone and now.monotone:
         return ALGORITHMS[name]
-    negative = any(isinstance(element, Not | Aggregate) for rule in rules for element in rule.body)
+    negative = before.negative or now.negative
 
     def run(context: MaintenanceContext) -> str:
         if context.evaluator is None:

@@ -202,7 +202,7 @@ class ClosureCache:
                 added, removed = state.keys_of(plus), state.keys_of(minus)
                 literals = self.literals.with_new(state.layout, values or {}, ill_typed)
                 state.change_asserted(*self._given(literals, added, removed))
-                name = algorithm_of(algorithm, (*self.reasoning.rules, *reasoning.rules))(run)
+                name = algorithm_of(algorithm, self.reasoning, reasoning)(run)
                 if not len(state.asserted):  # the facts that are left may support each other by occurring
                     raise NotMaintainableError("nothing is asserted any more")
                 checks.check(run, reasoning)

@@ -40,6 +40,6 @@ def insert(task: Task, reason: str) -> Outcome:
 
 def _obstacle(task: Task) -> str | None:
     """Why the closure cannot be extended by what `plus` adds, or nothing: rules with NOT or AGGREGATE may object."""
-    if not any(rule.negative for rule in task.reasoning.rules):
+    if not task.reasoning.negative:
         return None
     return task.evaluation(track=True).obstacle("plus")

@@ -32,7 +32,7 @@ class Meter:
         self.rows = 0
         self._afford = afford
         self._memory = memory
-        self._most = None if memory is None else max(memory, resident() + memory // _LEAST)
+        self._most: int | None = None  # what the process may take, once that has been asked for
 
     def made(self, rows: int) -> None:
         """A step of a join has made so many rows."""
@@ -42,13 +42,15 @@ class Meter:
 
     def need(self, size: int) -> None:
         """Arrays of so many bytes are made next. Raises MemoryLimitError where the process would take too much."""
-        if self._most is None or size < _SMALL:
+        if self._memory is None or size < _SMALL:
             return
         taken = resident()
+        if self._most is None:
+            self._most = max(self._memory, taken + self._memory // _LEAST)
         if taken + size > self._most:
             raise MemoryLimitError(
                 f"out of memory: a join needs {_megabytes(size)} more, {_megabytes(taken)} is in use and "
-                f"{_megabytes(self._memory or 0)} is the limit. Give more with --memory-limit, or let the closure be "
+                f"{_megabytes(self._memory)} is the limit. Give more with --memory-limit, or let the closure be "
                 "computed from scratch with --maintain rematerialise"
             )
 

@@ -146,7 +146,7 @@ class ByUpdates(InTables):
 
     def _evaluator(self, memory: ClosureCache, mint: Mint) -> Evaluator | None:
         """What evaluates the expressions and aggregates of rules, where there are any."""
-        if all(rule.monotone for rule in self.known.rules):
+        if self.known.monotone:
             return None
         from triplestore.maintain.evaluation import Evaluator  # slow to import, and few rules need it
 

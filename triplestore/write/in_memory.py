@@ -209,7 +209,7 @@ def _updated(
 def _evaluator(tx: Transaction, memory: ClosureCache, known: Reasoning, facts: Facts, mint: Mint) -> Evaluator | None:
     """What evaluates the expressions and aggregates of rules, where there are any now or were before."""
     before = memory.reasoning
-    if all(rule.monotone for rule in (*before.rules, *known.rules)):
+    if before.monotone and known.monotone:
         return None
     from triplestore.maintain.evaluation import Evaluator  # slow to import, and few rules need it
 
