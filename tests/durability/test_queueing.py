@@ -307,6 +307,37 @@ def test_one_that_becomes_overdue_while_another_waits(make_place: MakePlace, mon
         ticket.end()
 
 
+def renewing() -> int:
+    """How many threads renew leases."""
+    return sum(thread.name == "leases" for thread in threading.enumerate())
+
+
+def test_all_leases_are_renewed_by_one_thread(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For as long as they are held, and not a moment longer."""
+    monkeypatch.setattr(leases, "RENEWAL", 0.01)
+    monkeypatch.setattr(leases, "_RENEWER", leases._Renewer())
+    place, renewed = make_place(), Counter[str]()
+    renew = type(place).renew
+
+    def noted(at: Place, name: str, text: str) -> None:
+        renewed[name] += 1
+        renew(at, name, text)
+
+    monkeypatch.setattr(type(place), "renew", noted)
+    before = renewing()
+    held = [leases.take(place, f"{VERSIONS}/{leases.READER}{number}") for number in range(3)]
+    assert renewing() == before + 1
+    deadline = time.monotonic() + 60
+    while len(renewed) < 3 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert len(renewed) == 3
+    for lease in held:
+        assert lease is not None
+        lease.end()
+    monkeypatch.setattr(leases, "RENEWAL", 1000.0)
+    assert [entry.name for entry in place.listed(VERSIONS)] == []
+
+
 def test_a_ticket_that_could_not_be_given_back(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The network was gone for a moment: this process knows that the ticket counts no more."""
     place = make_place()

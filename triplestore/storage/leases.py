@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,15 +53,15 @@ class Lease:
     def __init__(self, place: Place, name: str, text: str) -> None:
         self._place, self._name, self._text = place, name, text
         self.mark = json.loads(text)["mark"]
-        self._over = threading.Event()
+        self._over = False
         self._renewing = threading.Lock()  # what is renewed must not be there again after its end
-        threading.Thread(target=self._renew, name=f"lease {name}", daemon=True).start()
+        _RENEWER.add(self)
 
-    def _renew(self) -> None:
-        while not self._over.wait(RENEWAL):
-            with suppress(OSError, TriplakeError), self._renewing:
-                if not self._over.is_set():
-                    self._place.renew(self._name, self._text)
+    def renew(self) -> None:
+        """Show that this process is alive."""
+        with suppress(OSError, TriplakeError), self._renewing:
+            if not self._over:
+                self._place.renew(self._name, self._text)
 
     def say(self, text: str) -> None:
         """Let it say something else."""
@@ -70,12 +71,43 @@ class Lease:
 
     def end(self) -> None:
         """Give it up."""
-        self._over.set()
+        _RENEWER.remove(self)
+        self._over = True
         try:
             with self._renewing:
                 self._place.remove(self._name)
         except (OSError, TriplakeError):
             _LEFT.add(self.mark)
+
+
+class _Renewer:
+    """Renews all leases of this process, in one thread: a thread for each would cost every update its start."""
+
+    def __init__(self) -> None:
+        self._leases: dict[Lease, None] = {}
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, lease: Lease) -> None:
+        """Renew a lease from now on."""
+        self._leases[lease] = None
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():  # a forked process has none
+                self._thread = threading.Thread(target=self._work, name="leases", daemon=True)
+                self._thread.start()
+
+    def remove(self, lease: Lease) -> None:
+        """Renew it no longer."""
+        self._leases.pop(lease, None)
+
+    def _work(self) -> None:
+        while True:
+            time.sleep(RENEWAL)
+            for lease in list(self._leases):
+                lease.renew()
+
+
+_RENEWER: Final = _Renewer()
 
 
 def take(place: Place, name: str, version: int = 0) -> Lease | None:
