@@ -21,8 +21,8 @@ from triplake.rulesets import datalog
 from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
-from triplestore.maintain.algorithms import COUNTING, DELETING
 from triplestore.maintain.cache import Rows
+from triplestore.maintain.policy import COUNTING, DELETING
 from triplestore.model.rule import Rule
 from triplestore.model.terms import OWL, RDFS
 

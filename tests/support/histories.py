@@ -18,7 +18,7 @@ from tests.support.random_programs import CLASSES, PROPERTIES, TYPE, Triple
 from tests.support.stores import as_terms, tokens
 from triplake import rulesets
 from triplestore import Store
-from triplestore.maintain.algorithms import DELETING, OVERDELETION
+from triplestore.maintain.policy import DELETING, OVERDELETION
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule
 from triplestore.model.terms import OWL, RDFS, XSD

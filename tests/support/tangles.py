@@ -30,12 +30,12 @@ from triplestore import Store
 from triplestore.compile.schema import Fact
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.maintain.algorithms import ALGORITHMS, COUNTING
 from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.dred import NAME as DRED
 from triplestore.maintain.extend import INSERTION
 from triplestore.maintain.late_rounds import derive
+from triplestore.maintain.policy import ALGORITHMS, COUNTING
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table

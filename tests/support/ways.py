@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triplestore.maintain.algorithms import COUNTING, DELETING, OVERDELETION
+from triplestore.maintain.policy import COUNTING, DELETING, OVERDELETION
 
 WAYS = [
     *(pytest.param("rewrite", name, False, id=f"rewrite-{name}") for name in DELETING if name not in COUNTING),

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from triplestore.compile.plan import Pattern, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
-from triplestore.maintain import Reasoning, checks, datatypes
-from triplestore.maintain.algorithms import COUNTING, algorithm_of
-from triplestore.maintain.budget import Budget
+from triplestore.maintain import Reasoning, datatypes
+from triplestore.maintain.budget import Budget, metered
 from triplestore.maintain.classes import Classes
-from triplestore.maintain.context import MaintenanceContext
+from triplestore.maintain.context import EQUAL_LITERAL, MaintenanceContext
 from triplestore.maintain.counts import Counts
 from triplestore.maintain.datatypes import LiteralTypeChecker
 from triplestore.maintain.extend import INSERTION
+from triplestore.maintain.join import Instances, all_matches, encoded
 from triplestore.maintain.keys import NONE, Ids, Layout, member, minus, union
-from triplestore.maintain.literals import Literals
-from triplestore.maintain.meter import metered
+from triplestore.maintain.policy import COUNTING, algorithm_of
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
 from triplestore.maintain.relation import Relation
@@ -36,10 +36,58 @@ from triplestore.maintain.stored import StoredTables
 from triplestore.maintain.violations import LiteralClashChecker, Violation, maintained
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
+from triplestore.model.equality import Equality
 from triplestore.model.tables import ASSERTED, EQUAL_VALUED, FACT
 
 if TYPE_CHECKING:
     from triplestore.maintain.evaluation import Evaluator
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Codes. equal_valued: literals, sorted; firsts: for each, the first literal of its value; ill_typed: sorted."""
+
+    equal_valued: Ids
+    firsts: Ids
+    ill_typed: Ids
+
+    @classmethod
+    def none(cls) -> Literals:
+        """No such literals."""
+        return cls(NONE, NONE, NONE)
+
+    def extended(self, equal_valued: Ids, firsts: Ids, ill_typed: Ids) -> Literals:
+        """These and more literals; some may be among these already."""
+        fresh = ~member(equal_valued, self.equal_valued)
+        if not fresh.any() and not len(ill_typed):
+            return self
+        every = np.concatenate((self.equal_valued, equal_valued[fresh]))
+        order = np.argsort(every)
+        return Literals(
+            every[order], np.concatenate((self.firsts, firsts[fresh]))[order], union(self.ill_typed, ill_typed)
+        )
+
+    def with_new(self, layout: Layout, values: Mapping[int, int], ill_typed: Iterable[int]) -> Literals:
+        """These and new literals, by their ids: those of equal values with the first ones, and the ill-typed ones."""
+        equal_valued, firsts, ill = (
+            np.array([*ids], dtype=np.int64) for ids in (values.keys(), values.values(), ill_typed)
+        )
+        return self.extended(layout.encode(equal_valued), layout.encode(firsts), layout.encode(ill))
+
+    def by_value(self, codes: Ids) -> Ids:
+        """Terms, with each literal replaced by the first one of its value."""
+        if not len(self.equal_valued) or not len(codes):
+            return codes
+        at = np.minimum(np.searchsorted(self.equal_valued, codes), len(self.equal_valued) - 1)
+        return np.where(self.equal_valued[at] == codes, self.firsts[at], codes)
+
+    def given(self, layout: Layout, keys: Ids) -> Ids:
+        """Asserted facts, normalised by value, sorted."""
+        if not len(self.equal_valued):
+            return keys
+        mask = (1 << layout.bits) - 1
+        return union((keys & ~mask) | self.by_value(keys & mask))
+
 
 _SAMPLE: Final = 512
 """Facts that `ClosureCache.sampled_derivations` looks at."""
@@ -145,8 +193,8 @@ class ClosureCache:
             state, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none"
         )
         run.program = specialised = run.specialised(state.facts_of(state.schema_facts()))
-        checks.check(run, reasoning)
-        checks.check_literals(state)
+        check(run, reasoning)
+        check_literals(state)
         cache = cls(state, specialised, reasoning, violations)
         cache.asserted_forms, cache.literals, cache.stored = asserted_forms, literals, tables
         if derivations == "counted":
@@ -205,7 +253,7 @@ class ClosureCache:
                 name = algorithm_of(algorithm, self.reasoning, reasoning)(run)
                 if not len(state.asserted):  # the facts that are left may support each other by occurring
                     raise NotMaintainableError("nothing is asserted any more")
-                checks.check(run, reasoning)
+                check(run, reasoning)
                 if evaluator is not None and evaluator.mint.made:
                     literals = literals.with_new(state.layout, *evaluator.special())
                 if counts is not None and own is None:
@@ -345,3 +393,47 @@ def _keys(engine: Engine, layout: Layout, source: str) -> Ids:
 
 def _same(left: Constants, right: Constants) -> bool:
     return dict(left) == dict(right) and left.equal == right.equal
+
+
+def check_occurring(run: MaintenanceContext) -> None:
+    """Raise NotMaintainableError if a rule that reads the terms that occur has matches of its other atoms, or if
+    nothing occurs: owl:sameAs occurs as soon as any fact holds, and rules may read that."""
+    program = run.program.program
+    if not len(run.state.facts):
+        raise NotMaintainableError("no fact holds")
+    for shape, rows in (*program.instances.items(), *((s, r) for (_, s), r in program.constraints.items())):
+        if not shape.uses_occurs:
+            continue
+        patterns = tuple(element for element in shape.body if isinstance(element, Pattern))
+        asked = Shape(patterns, (), tuple(slot for element in patterns for slot in element.slots))
+        instances = Instances(asked, encoded(run.layout, list(rows), asked))
+        if not patterns or len(all_matches(instances, run.state.facts, run.state.classes)):
+            raise NotMaintainableError("a rule asks for every term that occurs")
+
+
+def check_literals(state: ClosureState) -> None:
+    """Raise NotMaintainableError if a literal equals an IRI or a blank node."""
+    first, equal = state.layout.first_literal, state.classes.terms
+    if state.equality == Equality.AXIOMS:
+        same = state.layout.numbers(np.array([state.same_as], dtype=np.int64))
+        s, _, o = state.layout.unpack(state.facts.match(same, None, None)[1])
+        equal = np.maximum(s, o)[s != o]
+    if len(equal) and int(equal.max()) >= first:
+        raise NotMaintainableError(EQUAL_LITERAL)
+
+
+def check_lists(run: MaintenanceContext) -> None:
+    """Raise NotMaintainableError if an equality closes a list that rules read: see
+    `triplestore.materialise.specialisation`."""
+    if run.state.equality == Equality.REWRITE and run.program.closed:
+        nodes = run.layout.encode(np.array(sorted(run.program.closed), dtype=np.int64))
+        if run.state.classes.large(nodes).any():
+            raise NotMaintainableError("an equality closes a list")
+
+
+def check(run: MaintenanceContext, reasoning: Reasoning) -> None:
+    """Raise NotMaintainableError if the rules, as they are now, cannot be run over the facts as they are."""
+    check_occurring(run)
+    check_lists(run)
+    if reasoning.datatypes and (run.program is not run.before or run.dirty):
+        datatypes.check(run)

@@ -14,13 +14,11 @@ import numpy as np
 from triplestore.compile.keys import Side, equations, is_among, part_of
 from triplestore.compile.plan import Absent, Group, Grouped, Holds, K, Made, Member, Shape, V
 from triplestore.engine.sets import combinations
-from triplestore.maintain.bindings import Bindings, Which
+from triplestore.maintain.bindings import Bindings, Completion, Sources, Which
+from triplestore.maintain.budget import meter
 from triplestore.maintain.classes import Groups, Map
-from triplestore.maintain.completion import Completion, Sources
 from triplestore.maintain.keys import NONE, Ids, Mask
-from triplestore.maintain.meter import meter
-from triplestore.maintain.relation import Relation
-from triplestore.maintain.runs import TooManyError
+from triplestore.maintain.relation import Relation, TooManyError
 from triplestore.model.equality import Equality
 
 if TYPE_CHECKING:

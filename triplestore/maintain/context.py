@@ -13,17 +13,14 @@ import numpy as np
 from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
-from triplestore.maintain.bindings import Bindings, Which
-from triplestore.maintain.budget import Budget, split
+from triplestore.maintain.bindings import ROOM, Bindings, Completion, Which
+from triplestore.maintain.budget import Budget, Meter, split
 from triplestore.maintain.classes import Map
-from triplestore.maintain.completion import ROOM, Completion
 from triplestore.maintain.conditions import Conditions
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
-from triplestore.maintain.derivations import bodies
 from triplestore.maintain.groups import links_of, links_with
-from triplestore.maintain.join import Instances, Rules, completed, every_match, focused, matches
+from triplestore.maintain.join import Instances, Rules, bodies, completed, every_match, focused, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
-from triplestore.maintain.meter import Meter
 from triplestore.maintain.premises import every, fired_again, headed, touched
 from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation

@@ -122,7 +122,7 @@ def _instances(run: MaintenanceContext, instances: list[tuple[Shape, Row]]) -> t
     kept: dict[Shape, list[Row]] = {}
     fresh: dict[Shape, list[Row]] = {}
     for shape, row in instances:
-        if shape.uses_occurs:  # it has no match: see `triplestore.maintain.checks`
+        if shape.uses_occurs:  # it has no match: see `triplestore.maintain.cache`
             continue
         known = row in before.get(shape, {})
         if known:

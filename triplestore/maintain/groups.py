@@ -14,9 +14,8 @@ import numpy as np
 
 from triplestore.compile.plan import K, Shape, V
 from triplestore.engine.sets import combinations
-from triplestore.maintain.bindings import Bindings, Which
+from triplestore.maintain.bindings import Bindings, Completion, Which
 from triplestore.maintain.classes import Map
-from triplestore.maintain.completion import Completion
 from triplestore.maintain.join import Instances, every_match, focused
 from triplestore.maintain.keys import NONE, Ids, Layout
 from triplestore.maintain.relation import Relation

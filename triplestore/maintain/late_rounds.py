@@ -15,12 +15,12 @@ import numpy as np
 from triplestore.compile.program import Program
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
+from triplestore.maintain.budget import metered
 from triplestore.maintain.classes import Classes
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.extend import extend
 from triplestore.maintain.join import Rules
 from triplestore.maintain.keys import Ids, Layout, LayoutFullError
-from triplestore.maintain.meter import metered
 from triplestore.maintain.program import NotMaintainableError, Specialised, without_occurring
 from triplestore.maintain.relation import Relation
 from triplestore.maintain.state import ClosureState

@@ -178,7 +178,7 @@ def specialise(
 
 def without_occurring(program: Program) -> Program:
     """The program without redundant `Occurs`: of a term that a triple of the body mentions, or of any term at all (some
-    term occurs; see `triplestore.maintain.checks`)."""
+    term occurs; see `triplestore.maintain.cache`)."""
     if not program.uses_occurs:
         return program
     instances: dict[Shape, dict[Row, str]] = {}

@@ -1,18 +1,430 @@
 """Sets of triples that are searched by prefix: (p, s, ?), (p, ?, o), (p, ?, ?) and whole triples.
 
 A join that scans a table makes the cost of every update follow the store; here the cost of a lookup is the logarithm of
-the set and the matches.
+the set and the matches. A relation is made of sorted runs of keys, in memory, or in a sorted file that is read by the
+page. A run in a file is a component of a log-structured merge tree (O'Neil, Cheng, Gawlick and O'Neil 1996): it never
+changes, and what has changed since is in memory beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from triplestore.maintain.keys import NONE, Ids, Layout, Mask, merged, minus, union
-from triplestore.maintain.runs import ALL, ArrayRun, Run
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, merged, minus, union
+from triplestore.model.terms import KIND_BITS
+from triplestore.storage.pages import PageCache, PagedFile
+
+Found = tuple[Ids, Ids, bool]
+"""Of a search: (row, key) of each match, and whether some were left out."""
+
+ALL: Final = 1 << 62
+"""No bound on the matches of a lookup."""
+
+_NEAR: Final = 3
+"""Pages that hold more matches of one row than are asked for, wherever in the first one they begin."""
+
+_AHEAD: Final = 32
+"""Pages that are read at a time: Parquet decodes the columns of several in as many threads."""
+
+_COUNTED: Final = 16
+"""Pages that are read to count the keys of many ranges."""
+
+_SAMPLED: Final = 16
+"""Pages of a file that a sample is taken from, at most."""
+
+
+class TooManyError(Exception):
+    """A search has more matches than there is room for. total: how many, if it is known."""
+
+    def __init__(self, total: int | None = None) -> None:
+        super().__init__(total)
+        self.total = total
+
+
+class Run(Protocol):
+    """A set of keys in an order of theirs."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def member(self, keys: Ids) -> Mask:
+        """Which of these are in it."""
+
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
+        """For each row the keys from `low` to `last`, at most so many (in each of a few pages). Raises TooManyError
+        where these are more than `room` in all; they are not made then."""
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """How many keys all ranges have, a range that is there twice counting twice; of a file an estimate where they
+        begin and end in many pages."""
+
+    def all(self) -> Ids:
+        """Every key, sorted."""
+
+    def sample(self, every: int) -> Ids:
+        """About one of so many keys, sorted: of a file from some of its pages."""
+
+    def turned(self) -> Run:
+        """The same triples by (p, o, s)."""
+
+
+class ArrayRun:
+    """A run in memory."""
+
+    def __init__(self, layout: Layout, keys: Ids) -> None:
+        self._layout, self.keys = layout, keys
+        self._turned: ArrayRun | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def member(self, keys: Ids) -> Mask:
+        """See `Run`."""
+        return member(keys, self.keys)
+
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
+        """See `Run`."""
+        return _ranges(self.keys, low, last, most, room)
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """See `Run`."""
+        return _count(self.keys, low, last)
+
+    def all(self) -> Ids:
+        """See `Run`."""
+        return self.keys
+
+    def sample(self, every: int) -> Ids:
+        """See `Run`."""
+        return self.keys[::every]
+
+    def turned(self) -> ArrayRun:
+        """See `Run`. Made when it is first asked for."""
+        if self._turned is None:
+            self._turned = ArrayRun(self._layout, np.sort(self._layout.turned(self.keys)))
+        return self._turned
+
+
+class FileRun:
+    """A run in a file. other: opens the file of the same triples in the other order, if there is one."""
+
+    def __init__(
+        self, layout: Layout, file: PagedFile, cache: PageCache, other: Callable[[], PagedFile] | None = None
+    ) -> None:
+        self._layout, self._file, self._cache, self._other = layout, file, cache, other
+        self._turned: Run | None = None
+        low, high = (layout.encode(bounds.reshape(-1)).reshape(-1, 3) for bounds in (file.low, file.high))
+        self._low_p, self._high_p = low[:, 0], high[:, 0]
+        self._low, self._high = _bounds(low, high, layout.bits)
+        self._least, self._greatest = (bounds[:, 1] << layout.bits | bounds[:, 2] for bounds in (low, high))
+        self._least_rows = max(
+            1, int(file.rows[: max(1, len(file.rows) - 1)].min())
+        )  # the last page may have any number
+        layout.register(self._predicates().tolist())
+
+    def _predicates(self) -> Ids:
+        """Those in the file: a page with two may have others between."""
+        mixed = np.flatnonzero(self._low_p != self._high_p).tolist()
+        between = [self._codes([page], (0,))[0][0] for page in mixed]
+        return union(self._low_p, self._high_p, *between)
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+    def member(self, keys: Ids) -> Mask:
+        """See `Run`."""
+        found = np.zeros(len(keys), dtype=np.bool_)
+        found[self.ranges(keys, keys, len(self) + 1)[0]] = True
+        return found
+
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
+        """See `Run`."""
+        first, end = self._pages(low, last)
+        enough = _NEAR + most // self._least_rows
+        cut = end - first > enough
+        end = np.where(cut, first + enough, end)
+        rows, keys, some = [NONE], [NONE], bool(cut.any())
+        for page, at in self._by_page(first, end):
+            found, matched, more = _ranges(page, low[at], last[at], most, room)
+            room -= len(found)
+            rows.append(at[found])
+            keys.append(matched)
+            some |= more
+        return np.concatenate(rows), np.concatenate(keys), some
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """See `Run`. A page that lies wholly within a range counts by the footer. Of the others, which have the ends of
+        ranges, at most `_COUNTED` are read, those that most ranges share above all: the answer is exact where there are
+        no more, and an estimate from what the ranges find in these where there are."""
+        low, last, times = _distinct_ranges(low, last)
+        first, end = self._pages(low, last)
+        before = np.append(0, np.cumsum(self._file.rows))
+        wide = end - first > 2
+        inner = before[np.where(wide, end - 1, first)] - before[np.where(wide, first + 1, first)]
+        total = int((inner * times).sum())
+        rows = np.concatenate((np.flatnonzero(end > first), np.flatnonzero(end - first > 1)))
+        pages = np.concatenate((first[end > first], end[end - first > 1] - 1))
+        mask = (1 << (2 * self._layout.bits)) - 1
+        whole = (self._low_p == self._high_p)[pages]
+        whole &= (self._least[pages] >= (low[rows] & mask)) & (self._greatest[pages] <= (last[rows] & mask))
+        total += int((self._file.rows[pages[whole]] * times[rows[whole]]).sum())
+        return total + self._count_within(pages[~whole], low[rows[~whole]], last[rows[~whole]], times[rows[~whole]])
+
+    def _count_within(self, pages: Ids, low: Ids, last: Ids, times: Ids) -> int:
+        """How many keys ranges have in a page each, counted so many times: see `count`."""
+        if not len(pages):
+            return 0
+        order = np.argsort(pages, kind="stable")
+        pages, low, last, times = pages[order], low[order], last[order], times[order]
+        some, starts = np.unique(pages, return_index=True)
+        ends = np.append(starts[1:], len(pages))
+        weights = np.add.reduceat(times, starts)
+        chosen, shares = _spread(weights)
+        found = 0.0
+        for keys, at, share in zip(self._keys(some[chosen].tolist()), chosen.tolist(), shares.tolist(), strict=True):
+            part = slice(int(starts[at]), int(ends[at]))
+            counts = np.searchsorted(keys, last[part], "right") - np.searchsorted(keys, low[part])
+            found += int((counts * times[part]).sum()) * share
+        return round(found)
+
+    def all(self) -> Ids:
+        """See `Run`."""
+        pages = range(len(self._file.rows))
+        return union(*(keys for start in pages[::_AHEAD] for _, keys in self._made(pages[start : start + _AHEAD])))
+
+    def sample(self, every: int) -> Ids:
+        """See `Run`."""
+        pages = range(0, len(self._file.rows), -(-len(self._file.rows) // _SAMPLED))
+        size = max(1, len(self) // (every * len(pages)))  # neighbours, whose joins read the same pages
+        return union(*(keys[:size] for keys in self._keys(pages)))
+
+    def turned(self) -> Run:
+        """See `Run`. Without a second file each predicate is read, and turned, when it is first looked up."""
+        if self._turned is None:
+            if self._other is None:
+                self._turned = TurnedRun(self._layout, self)
+            else:
+                self._turned = FileRun(self._layout, self._other(), self._cache)
+        return self._turned
+
+    def _pages(self, low: Ids, last: Ids) -> tuple[Ids, Ids]:
+        """The pages that may have keys of each range: from the first, before the end."""
+        shift = 2 * self._layout.bits
+        wanted, mask = (low <= last) & (low >= 0), (1 << shift) - 1
+        codes = self._layout.predicates[np.where(wanted, low >> shift, 0)]
+        start = np.searchsorted(self._high_p, codes)
+        stop = np.maximum(np.searchsorted(self._low_p, codes, "right"), start)  # after the predicate's last page
+        stop = np.where(wanted, stop, start)
+        final = np.maximum(stop - 1, start)
+        first = _bisect(self._high, start, final, lambda values, at: values < (low[at] & mask))
+        # A range that ends with its predicate has a `last` of all ones below it.
+        end = _bisect(self._low, np.minimum(start + 1, stop), stop, lambda values, at: values <= (last[at] & mask))
+        return first, np.where(stop > start, np.maximum(end, first), first)
+
+    def _by_page(self, first: Ids, end: Ids) -> Iterator[tuple[Ids, Ids]]:
+        """(the keys of a page, the rows whose ranges it may have), for every such page."""
+        counts = end - first
+        rows = np.repeat(np.arange(len(first), dtype=np.int64), counts)
+        pages = np.arange(len(rows), dtype=np.int64) + np.repeat(end - np.cumsum(counts), counts)
+        order = np.argsort(pages, kind="stable")
+        rows, pages = rows[order], pages[order]
+        cuts = np.flatnonzero(np.diff(pages)) + 1
+        parts = [at for at in np.split(np.arange(len(rows)), cuts) if len(at)]
+        return zip(self._keys([int(pages[at[0]]) for at in parts]), (rows[at] for at in parts), strict=True)
+
+    def _keys(self, pages: Sequence[int]) -> Iterator[Ids]:
+        """The keys of pages, sorted, one page after the other; those that are not kept are read some at a time."""
+        for start in range(0, len(pages), _AHEAD):
+            part = pages[start : start + _AHEAD]
+            found = {page: self._cache.get((self._file.name, page)) for page in part}
+            for page, made in self._made([page for page, kept in found.items() if kept is None]):
+                self._cache.put((self._file.name, page), made)
+                found[page] = made
+            yield from (keys for keys in found.values() if keys is not None)
+
+    def _made(self, pages: Sequence[int]) -> Iterator[tuple[int, Ids]]:
+        """(page, its keys, sorted) of some pages. Raises DamagedStoreError where they are not sorted in the file."""
+        layout = self._layout
+        mixed = [page for page in pages if self._low_p[page] != self._high_p[page]]
+        for page, (a, b, p) in zip(mixed, self._codes(mixed, (1, 2, 0)), strict=True):
+            yield page, np.sort(layout.numbers(p) << (2 * layout.bits) | a << layout.bits | b)
+        plain = [page for page in pages if self._low_p[page] == self._high_p[page]]
+        found = self._file.read(plain, (1, 2)) if plain else []
+        numbers = layout.numbers(self._low_p[plain]).tolist()
+        for page, number, (a, b) in zip(plain, numbers, found, strict=True):
+            keys = self._packed(page, number, a, b)
+            if not (keys[1:] > keys[:-1]).all():
+                raise self._file.damaged(f"row group {page} is not sorted")
+            yield page, keys
+
+    def _packed(self, page: int, number: int, a: Ids, b: Ids) -> Ids:
+        """The keys of a page of one predicate. What makes codes of ids is added to the keys, all at once: the ids are
+        large, and shifted they overflow, but modulo 2 ** 64 the sums are right."""
+        bits = self._layout.bits
+        (a, of_a), (b, of_b) = self._coded(page, 1, a), self._coded(page, 2, b)
+        rest = (((number << bits) + of_a) << bits) + of_b
+        keys: Ids = a << bits
+        keys += b
+        keys += (rest + (1 << 63)) % (1 << 64) - (1 << 63)
+        return keys
+
+    def _codes(self, pages: Sequence[int], places: Sequence[int]) -> list[list[Ids]]:
+        """The codes of columns of pages."""
+        found = self._file.read(pages, places) if pages else []
+        for page, columns in zip(pages, found, strict=True):
+            for number, place in enumerate(places):
+                ids, more = self._coded(page, place, columns[number])
+                columns[number] = ids + more
+        return found
+
+    def _coded(self, page: int, place: int, ids: Ids) -> tuple[Ids, int]:
+        """(ids of a column of a page, what to add to them): the codes. Those of several kinds are codes already."""
+        low, high = int(self._file.low[page, place]), int(self._file.high[page, place])
+        if low >> KIND_BITS == high >> KIND_BITS:
+            return ids, self._layout.code(low) - low
+        return self._layout.encode(ids), 0
+
+
+class TurnedRun:
+    """A run by (p, o, s) of one by (p, s, o) in a file: of the predicates that were looked up, in memory."""
+
+    def __init__(self, layout: Layout, run: FileRun) -> None:
+        self._layout, self._run = layout, run
+        self._by_predicate: dict[int, ArrayRun] = {}
+
+    def __len__(self) -> int:
+        return len(self._run)
+
+    def member(self, keys: Ids) -> Mask:
+        """See `Run`."""
+        return self._run.member(self._layout.turned(keys))
+
+    def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
+        """See `Run`."""
+        rows, keys, cut = [NONE], [NONE], False
+        for run, at in self._parts(low, last):
+            found, matched, some = run.ranges(low[at], last[at], most, room)
+            room -= len(found)
+            rows.append(at[found])
+            keys.append(matched)
+            cut |= some
+        return np.concatenate(rows), np.concatenate(keys), cut
+
+    def count(self, low: Ids, last: Ids) -> int:
+        """See `Run`."""
+        return sum(run.count(low[at], last[at]) for run, at in self._parts(low, last))
+
+    def all(self) -> Ids:
+        """See `Run`."""
+        return np.sort(self._layout.turned(self._run.all()))
+
+    def sample(self, every: int) -> Ids:
+        """See `Run`."""
+        return np.sort(self._layout.turned(self._run.sample(every)))
+
+    def turned(self) -> Run:
+        """See `Run`."""
+        return self._run
+
+    def _parts(self, low: Ids, last: Ids) -> list[tuple[ArrayRun, Ids]]:
+        """(the run of a predicate, the rows that ask for it)."""
+        shift = 2 * self._layout.bits
+        wanted = np.flatnonzero(low <= last)
+        numbers = low[wanted] >> shift
+        return [(self._of(number), wanted[numbers == number]) for number in np.unique(numbers).tolist()]
+
+    def _of(self, number: int) -> ArrayRun:
+        if number not in self._by_predicate:
+            start = np.array([number << (2 * self._layout.bits)], dtype=np.int64)
+            keys = self._run.ranges(start, start | ((1 << (2 * self._layout.bits)) - 1), len(self._run) + 1)[1]
+            self._by_predicate[number] = ArrayRun(self._layout, keys).turned()
+        return self._by_predicate[number]
+
+
+def _bounds(low: Ids, high: Ids, bits: int) -> tuple[Ids, Ids]:
+    """For each page of a file of sorted rows (p, a, b): a lower and an upper bound of its keys, without p. low, high:
+    the least and the greatest value of each column in each page, arrays of (page, column).
+
+    The lower bounds hold for keys of the first predicate of a page and ascend from the second page that has this
+    predicate to the last one; the upper bounds hold for keys of its last predicate and ascend from the first page that
+    has that one to the one before the last. `FileRun._pages` searches for no others.
+
+    Rows are sorted, so the first key of a page of one predicate has the least a of the page, and a b between the least
+    and the greatest; the last key likewise. No key of the page before is greater than the first key, and none of the
+    page after is less than the last one: that bounds pages of several predicates, whose own columns say little.
+    """
+    single = low[:, 0] == high[:, 0]
+    one = low[:, 1] == high[:, 1]  # then the columns are the first and the last key
+    least, greatest = (bounds[:, 1] << bits | bounds[:, 2] for bounds in (low, high))
+    before = np.where(one, greatest, high[:, 1] << bits | low[:, 2])  # of pages of one predicate: <= the last key
+    after = np.where(one, least, low[:, 1] << bits | high[:, 2])  # and >= the first one
+    least[~single], greatest[~single] = 0, (1 << 2 * bits) - 1
+    joined = high[:-1, 0] == low[1:, 0]
+    lower, upper = least.copy(), greatest.copy()
+    lower[1:] = np.where(joined & single[:-1], np.maximum(least[1:], before[:-1]), least[1:])
+    upper[:-1] = np.where(joined & single[1:], np.minimum(greatest[:-1], after[1:]), greatest[:-1])
+    return lower, upper
+
+
+def _bisect(values: Ids, start: Ids, stop: Ids, below: Callable[[Ids, Ids], Mask]) -> Ids:
+    """For each row the first place from `start` to before `stop` whose value is not `below`, else `stop`. below: of
+    values and the rows that they are looked at for; true of those before a place, false of those from there on."""
+    low, high = start.copy(), stop.copy()
+    at = np.flatnonzero(low < high)
+    while len(at):
+        middle = (low[at] + high[at]) >> 1
+        before = below(values[middle], at)
+        low[at[before]] = middle[before] + 1
+        high[at[~before]] = middle[~before]
+        at = at[low[at] < high[at]]
+    return low
+
+
+def _distinct_ranges(low: Ids, last: Ids) -> tuple[Ids, Ids, Ids]:
+    """The ranges that are not empty, each once, and how often it was there. Those with one beginning have one end."""
+    some = np.flatnonzero((low <= last) & (low >= 0))
+    order = some[np.argsort(low[some], kind="stable")]
+    low, last = low[order], last[order]
+    starts = np.flatnonzero(np.append(True, low[1:] != low[:-1])[: len(low)])
+    return low[starts], last[starts], np.diff(np.append(starts, len(low)))
+
+
+def _spread(weights: Ids) -> tuple[Ids, npt.NDArray[np.float64]]:
+    """(which of some things to look at, ascending, and how many of the others each stands for, itself included): all of
+    them if they are few, else `_COUNTED` picks at equal steps of weight, so that the heavy ones are among them."""
+    if len(weights) <= _COUNTED:
+        return np.arange(len(weights), dtype=np.int64), np.ones(len(weights))
+    ends = np.cumsum(weights)
+    step = int(ends[-1]) / _COUNTED
+    picks = np.searchsorted(ends, (np.arange(_COUNTED) + 0.5) * step)
+    chosen, picked = np.unique(picks, return_counts=True)
+    return chosen, picked * step / weights[chosen]
+
+
+def _count(values: Ids, low: Ids, last: Ids) -> int:
+    """How many of the values all ranges have."""
+    return int((np.searchsorted(values, last, "right") - np.searchsorted(values, low)).sum())
+
+
+def _ranges(values: Ids, low: Ids, last: Ids, most: int, room: int) -> Found:
+    """For each row the values from `low` to `last`, at most so many. Raises TooManyError for more than `room`."""
+    start = np.searchsorted(values, low)
+    found = np.maximum(np.searchsorted(values, last, "right") - start, 0)
+    counts = np.minimum(found, most)
+    total = int(counts.sum())
+    if total > room:
+        raise TooManyError
+    if not total:
+        return NONE, NONE, bool((found > most).any())
+    rows = np.repeat(np.arange(len(low), dtype=np.int64), counts)
+    ends = np.cumsum(counts)
+    at = np.arange(total, dtype=np.int64) + np.repeat(start - ends + counts, counts)
+    return rows, values[at], bool((found > most).any())
+
 
 __all__ = ["ALL", "Relation"]
 

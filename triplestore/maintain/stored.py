@@ -12,8 +12,7 @@ from functools import partial
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain.keys import Ids, Layout, union
-from triplestore.maintain.relation import Relation
-from triplestore.maintain.runs import ArrayRun, FileRun, Run
+from triplestore.maintain.relation import ArrayRun, FileRun, Relation, Run
 from triplestore.model.tables import FACT, Table
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.pages import PageCache, PagedFile

@@ -25,7 +25,7 @@ from datasets.university.dice import Dice
 from tests.bench.maintain.data import DATA_SETS, FRESH, DataSet
 from triplestore import Store
 from triplestore.maintain import rematerialise
-from triplestore.maintain.algorithms import COUNTING, DELETING
+from triplestore.maintain.policy import COUNTING, DELETING
 
 AUTO, REMATERIALISE = "auto", rematerialise.NAME
 PLAIN: Final = (REMATERIALISE, *(name for name in DELETING if name not in COUNTING), AUTO)

@@ -16,8 +16,8 @@ from tests.support.cli import contents, done, run
 from tests.support.counting import stored
 from triplestore import Store
 from triplestore.maintain import counts as counts_kept
-from triplestore.maintain.algorithms import COUNTING, DELETING
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE
+from triplestore.maintain.policy import COUNTING, DELETING
 from triplestore.model.errors import UsageError
 from triplestore.storage.versions import Versions
 

@@ -12,8 +12,7 @@ from rdflib import Namespace
 
 from tests.support.cli import done, run
 from triplestore import Store
-from triplestore.maintain.algorithms import COUNTING, DELETING
-from triplestore.maintain.policy import NAMES
+from triplestore.maintain.policy import COUNTING, DELETING, NAMES
 
 E = Namespace("http://e/")
 BIJECTIVE = """PREFIX : <http://e/>

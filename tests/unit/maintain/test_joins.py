@@ -18,9 +18,9 @@ from tests.conftest import MakeStore
 from tests.support.cli import run
 from tests.support.pages import small_pages
 from triplestore import Store
-from triplestore.maintain import meter, policy
+from triplestore.maintain import budget, policy
 from triplestore.maintain.bindings import Bindings
-from triplestore.maintain.meter import Meter
+from triplestore.maintain.budget import Meter
 from triplestore.model.errors import MemoryLimitError
 
 E = Namespace("http://e/")
@@ -57,7 +57,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of a join makes few rows, as the large cases do with the room that there is."""
-    for module in ("completion", "join"):
+    for module in ("bindings", "join"):
         monkeypatch.setattr(f"triplestore.maintain.{module}.ROOM", 1000)
 
 
@@ -207,9 +207,9 @@ def test_a_join_that_runs_out_of_memory(chain: Path, failing: str, monkeypatch: 
         if failing == "machine":
             patch.setattr(Bindings, "output", allocate)
         else:
-            patch.setattr(meter, "_SMALL", 0)
+            patch.setattr(budget, "_SMALL", 0)
             taken = iter([0])
-            patch.setattr(meter, "resident", lambda: next(taken, 1 << 50))
+            patch.setattr(budget, "resident", lambda: next(taken, 1 << 50))
         with Store.open(chain, engine="duckdb") as store:
             before = set(store.triples())
             with pytest.raises(MemoryLimitError, match="out of memory") as raised:
@@ -236,7 +236,7 @@ def test_the_command_ends_with_its_code(chain: Path, tmp_path: Path, monkeypatch
 
 
 def test_a_meter_measures_the_process() -> None:
-    assert meter.resident() > 10 << 20
+    assert budget.resident() > 10 << 20
     Meter(memory=1 << 62).need(1 << 40)
     with pytest.raises(MemoryLimitError, match="Give more with --memory-limit"):
         Meter(memory=1 << 20).need(1 << 30)

@@ -18,9 +18,9 @@ from tests.support.ways import FEW, WAYS
 from triplake import rulesets
 from triplestore.engine import Engine
 from triplestore.maintain import bindings, join
-from triplestore.maintain.algorithms import COUNTING, DELETING
 from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import Derivations
+from triplestore.maintain.policy import COUNTING, DELETING
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.errors import InputError, LimitError
 from triplestore.model.terms import OWL, RDF, RDFS

@@ -6,9 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from triplestore.maintain.algorithms import COUNTING, DELETING, OVERDELETION
 from triplestore.maintain.extend import INSERTION
-from triplestore.maintain.policy import LIMITS, NAMES, Limits, Sizes, plan, plan_rules
+from triplestore.maintain.policy import COUNTING, DELETING, LIMITS, NAMES, OVERDELETION, Limits, Sizes, plan, plan_rules
 from triplestore.model.errors import UsageError
 
 STORE = Sizes(asserted=100_000, facts=200_000, schema=100, materialise_derived=500_000, derivations_per_fact=2.5)

@@ -253,8 +253,8 @@ def test_bodies_are_joined_one_element_after_the_other(
 @pytest.mark.parametrize(("room", "seed"), [*seeds(((4, seed) for seed in range(60)), 3), *seeds(((1, 3), (1, 9)), 1)])
 def test_joins_with_room_for_few_rows(embedded: Engine, room: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are completed in parts, and by the combinations of values that are read of them."""
-    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "ROOM"), room)
-    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "FAN_OUT"), seed % 3)
+    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "ROOM"), room)
+    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "FAN_OUT"), seed % 3)
     set_threshold(monkeypatch, Constant("triplestore.maintain.context", "GATHERED"), 5)
     check(embedded, fans(seed))
 

@@ -74,8 +74,8 @@ def test_equations_in_little_room(
     embedded: Engine, equality: str, examples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are joined by computed keys, in parts."""
-    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "ROOM"), 3)
-    set_threshold(monkeypatch, Constant("triplestore.maintain.completion", "FAN_OUT"), 1)
+    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "ROOM"), 3)
+    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "FAN_OUT"), 1)
 
     @settings(
         max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES
