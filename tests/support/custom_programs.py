@@ -80,6 +80,8 @@ RULES = datalog.parse(
     @rule sum-branches  [?x, :k4, ?n] :-
         AGGREGATE([?x, :p0, ?y], [?y, :n, ?v] ON ?x BIND SUM(IF(?v > 2, ?v * 2, 0 - ?v)) AS ?n) .
     @rule no-next       [?x, a, :B4] :- [?x, :n, ?v], BIND(?v + 1 AS ?w), NOT [?y, :n, ?w] .
+    @rule no-next-text  [?x, :d1, ?z] :-
+        [?x, :n, ?v], BIND(CONCAT("n", STR(?v)) AS ?z), BIND(?v + 1 AS ?w), NOT [?y, :n, ?w] .
     @rule either        [?x, :b5, ?z] :- [?x, :p0, ?y], BIND(IF(ISIRI(?y), "iri", COALESCE(STRLEN(?y), -1)) AS ?z) .
     @rule equal-filter  [?x, :b8, ?y] :- [?x, :p0, ?v], [?y, :p1, ?w], FILTER(?v = ?w) .
     @rule equal-merge   [?x, owl:sameAs, ?y] :- [?x, :p0, ?v], [?y, :p2, ?w], FILTER(?v = ?w) .

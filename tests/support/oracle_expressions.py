@@ -158,8 +158,12 @@ def boolean(term: str) -> bool:
     raise ExpressionError(term)
 
 
+EXACT = ("decimal", "integer", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger", "long")
+"""The datatypes of the numbers that programs have."""
+
+
 def number(term: str) -> Decimal:
-    for kind in ("integer", "decimal"):
+    for kind in EXACT:
         if term.endswith(f'"^^<{XSD}{kind}>'):
             return Decimal(term[1 : term.rindex('"')])
     raise ExpressionError(term)

@@ -361,7 +361,8 @@ class _Rows:
         read = self._staging.prune(*sql)
         numbers = {**(self._given or {}), **self.members}.values()
         columns = [f"m{number}_{part}" for number in numbers for part in parts_read(f"m{number}", read)]
-        return self._staging.source(self.terms.dialect, table), columns
+        # The table has staged columns of its own, maybe of the same names.
+        return self._staging.source(self.terms.dialect, f"(SELECT DISTINCT {', '.join(columns)} FROM {table})"), columns
 
     def source(self, *sql: str) -> tuple[str, list[str]]:
         """The rows with the columns that some SQL reads, to stand after FROM, and what of them the rows around have."""

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from triplestore.compile.backward import Body, Known
+from triplestore.compile.backward import Body, Known, Triple
 from triplestore.compile.schema import Fact
 from triplestore.compile.symmetry import Halves, halves
 from triplestore.model.terms import SAME_AS
@@ -350,30 +350,53 @@ class Forward:
             partial = extended
         equalities = [i for i in listed if i not in stored]
         for env, used in partial:
-            more = dict(env)
-            if all(self._equality(instance, index, more, find) for index in equalities):
-                yield more, tuple(used.get(i) for i in listed)
+            for more, witnesses in self._equal(instance, equalities, env, used, find):
+                yield more, tuple(witnesses.get(i) for i in listed)
 
-    def _equality(self, instance: Instance, index: int, env: dict[str, int], find: Find) -> bool:
-        """Match `[?x, owl:sameAs, ?y]`: two terms that are one by now, or one that occurs."""
-        atom = instance.body.atoms[index]
+    def _equal(
+        self, instance: Instance, atoms: Sequence[int], env: dict[str, int], used: dict[int, Version], find: Find
+    ) -> Iterator[tuple[dict[str, int], dict[int, Version]]]:
+        """What of some bindings matches atoms `[?x, owl:sameAs, ?y]`: two terms that are one by now, or one that
+        occurs. By a property that owl:sameAs equals in the end, it may be a triple like others."""
+        if not atoms:
+            yield env, used
+            return
+        number, left = atoms[0], atoms[1:]
+        atom = instance.body.atoms[number]
+        for more in self._one_or_occurring(instance, number, env, find):
+            yield from self._equal(instance, left, more, used, find)
+        if SAME_AS not in self.region.classes:
+            return
+        for version in self.versions[instance.premises[number]]:
+            found = self._bound(atom, tuple(map(find, version.triple)), env, find)
+            if found is not None:
+                yield from self._equal(instance, left, found, {**used, number: version}, find)
+
+    def _one_or_occurring(
+        self, instance: Instance, number: int, env: dict[str, int], find: Find
+    ) -> Iterator[dict[str, int]]:
+        """Bindings by which an atom says that two terms are one that are, or one that occurs."""
+        atom, same = instance.body.atoms[number], find(SAME_AS)
         s, p, o = (env.get(t) if isinstance(t, str) else find(t) for t in atom)
-        if p is None:
-            p = env[str(atom[1])] = find(SAME_AS)
-        if p != find(SAME_AS):
-            return False
-        if s is None and o is None:
-            normal = instance.premises[index][0]
-            s = o = find(normal if normal not in self.region.classes else self.region.classes[normal][0])
-        s = o if s is None else s
-        o = s if o is None else o
-        assert s is not None
-        for term, found in ((atom[0], s), (atom[2], o)):
-            if isinstance(term, str):
-                env[term] = int(found or 0)
-        if s != o:
-            return False
-        return s in self.occurring or any(t in self.occurring for t in self.equalities.members(s))
+        if p not in (None, same):
+            return
+        known = s if s is not None else o
+        normal = instance.premises[number][0]
+        terms = self.region.classes.get(normal, (normal,)) if known is None else (known,)
+        for term in dict.fromkeys(map(find, terms)):
+            if term in self.occurring or any(t in self.occurring for t in self.equalities.members(term)):
+                found = self._bound(atom, (term, same, term), env, find)
+                if found is not None:
+                    yield found
+
+    @staticmethod
+    def _bound(atom: Triple, triple: Sequence[int], env: dict[str, int], find: Find) -> dict[str, int] | None:
+        """Bindings with those by which an atom is a triple of terms under `find`; None where it is not."""
+        more = dict(env)
+        for term, found in zip(atom, triple, strict=True):
+            if (more.setdefault(term, found) if isinstance(term, str) else find(term)) != found:
+                return None
+        return more
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,8 @@ class Slice:
         self.falsum = Entry()  # instances of rules whose head is false
         self.occurring: set[int] = set()  # terms in asserted triples, of those that some instance needs to occur
         self.anything: int | None = None  # a term that occurs
+        self._reflexive: set[int] = set()  # terms (normalised) of which an instance reads `x owl:sameAs x`
+        self._settled: set[int] = set()  # those of them whose occurrences are known
         self._representative: dict[int, int] = {}  # of the members of the classes met
         self._met: set[int] = set()  # ids looked up in the classes
         self._pending: list[Fact] = []  # entries whose asserted triples are not fetched yet
@@ -138,6 +140,11 @@ class Slice:
             self._fetch_asserted(fresh)
             if self.source.same_as is not None:
                 self._fetch_occurring([s for s, p, _ in fresh if p == SAME_AS and s not in self.classes])
+        asked = sorted(self._reflexive - self._settled)
+        self._settled.update(asked)
+        self._fetch_occurring([member for named in asked for member in self.classes.get(named, ())])
+        if self._pending:
+            self.settle()
 
     def expand(self, facts: Sequence[Fact]) -> None:
         """Add the instances that derive the facts."""
@@ -312,6 +319,8 @@ class Slice:
         entry = self.falsum if fact is None else self.entries[fact]
         entry.instances.append(Instance(match.body, fact, binding, premises))
         self.want(premises)
+        if self.source.same_as is not None:
+            self._reflexive.update(p[0] for p in premises if p[1] == SAME_AS)
 
     def _any_term(self) -> int:
         """A term that occurs, for a variable that may be any."""
@@ -370,7 +379,7 @@ class Slice:
             places += f" UNION ALL SELECT CAST({SAME_AS} AS BIGINT) AS term FROM {self.source.given}"
         found = {term for (term,) in self.source.engine.rows(f"SELECT DISTINCT term FROM ({places}) t")}
         self.occurring |= found
-        for term in sorted(set(terms) - found):
+        for term in sorted({self.normal(term) for term in set(terms) - found}):
             self._fetch_mentions((term, SAME_AS, term))
 
     def _fetch_mentions(self, equality: Fact) -> None:
