@@ -1,6 +1,6 @@
 """Readers: files of every RDF syntax, and RDF Patch, to tables and lists of tokens (see `triplestore.model.terms`)."""
 
-from triplake.loaders.documents import check_bounds
+from triplake.loaders.documents import bounded_text
 from triplake.loaders.given import MOST, Mapping, given_sources
 from triplake.loaders.patch import Change, quads_of, read_patch
 from triplake.loaders.progress import Progress
@@ -22,7 +22,7 @@ __all__ = [
     "Source",
     "Syntax",
     "Triple",
-    "check_bounds",
+    "bounded_text",
     "discard",
     "given_sources",
     "quads_of",

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from io import BytesIO
-from pathlib import Path
 from typing import IO, Final, cast
 
 from pyoxigraph import RdfFormat, parse
@@ -76,18 +75,17 @@ def bounded(file: IO[bytes], syntax: Syntax, name: str, again: Again, base: str 
             return Turtle(file, name, again)
 
 
-def check_bounds(text: str, path: str) -> None:
-    """Raise InputError where a text, of the syntax that its path tells, is more than its parser can bear."""
+def bounded_text(text: str, path: str, base: str) -> str:
+    """A text, of the syntax that its path tells, as its parser takes it: RDF/XML is rewritten (`rdfxml.Xml`). Raises
+    InputError where it is more than the parser can bear. base: the base IRI."""
     syntax = syntax_of_path(path)
     data = text.encode()
     if syntax is not None and not syntax.by_line:
-        stream = bounded(
-            BytesIO(data), syntax, path, lambda: nullcontext(BytesIO(data)), Path(path).absolute().as_uri()
-        )
-        while stream.read():
-            pass
-    elif data.count(b"<<(") > TERM_DEPTH:
+        stream = bounded(BytesIO(data), syntax, path, lambda: nullcontext(BytesIO(data)), base)
+        return b"".join(iter(stream.read, b"")).decode()
+    if data.count(b"<<(") > TERM_DEPTH:
         check_terms(BytesIO(data), path)
+    return text
 
 
 class _Slowly:

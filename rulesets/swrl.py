@@ -27,6 +27,8 @@ from triplestore.model.terms import OWL, RDF, RDFS, iri_token, literal_token
 SWRL: Final = "http://www.w3.org/2003/11/swrl#"
 ENABLED: Final = "http://swrl.stanford.edu/ontologies/3.3/swrla.owl#isRuleEnabled"
 """The annotation by which Protégé's editor of SWRL switches a rule off: its value is false then."""
+BASE: Final = "file:rules"
+"""The base IRI of rules."""
 FORMATS: Final = {
     ".ttl": pyoxigraph.RdfFormat.TURTLE,
     ".nt": pyoxigraph.RdfFormat.N_TRIPLES,
@@ -47,25 +49,26 @@ _PROPERTY_ATOMS: Final = {
 _IMP: Final = re.compile(r"\bswrl:Imp\b|2003/11/swrl#Imp\b")
 
 
-def parse(text: str, source: str, check: Callable[[Call], str] | None = None) -> tuple[Rule, ...]:
+def parse(text: str, source: str, check: Callable[[Call], str] | None = None, plain: str = "") -> tuple[Rule, ...]:
     """The SWRL rules of a text in RDF, in its order, called by their IRIs or labels; other triples are passed over, and
     so are rules that are switched off (`ENABLED`).
 
-    source: the file, whose suffix tells the format (`FORMATS`). check: see `rulesets.datalog.parse`.
+    source: the file, whose suffix tells the format (`FORMATS`). check: see `rulesets.datalog.parse`. plain: the text as
+    pyoxigraph takes it, if that is another.
     Raises InputError naming file, rule and atom for what is no rule, or has no counterpart in the rule language.
     """
-    return tuple(rule for imp in _imps(text, source, check) if imp.enabled for rule in imp.rules())
+    return tuple(rule for imp in _imps(text, source, check, plain) if imp.enabled for rule in imp.rules())
 
 
-def disabled(text: str, source: str) -> tuple[str, ...]:
+def disabled(text: str, source: str, plain: str = "") -> tuple[str, ...]:
     """The names of the SWRL rules of a text that are switched off; see `parse`."""
-    return tuple(imp.name for imp in _imps(text, source, None) if not imp.enabled)
+    return tuple(imp.name for imp in _imps(text, source, None, plain) if not imp.enabled)
 
 
-def _imps(text: str, source: str, check: Callable[[Call], str] | None) -> Iterator[_Imp]:
+def _imps(text: str, source: str, check: Callable[[Call], str] | None, plain: str) -> Iterator[_Imp]:
     """The rules of a text; see `parse`."""
     try:
-        quads = list(pyoxigraph.parse(text, FORMATS[Path(source).suffix.lower()], base_iri="file:rules"))
+        quads = list(pyoxigraph.parse(plain or text, FORMATS[Path(source).suffix.lower()], base_iri=BASE))
     except SyntaxError as error:
         reason = re.sub(r"^Parser error (?:at|between) line .*?: ", "", str(error.args[0]))
         raise InputError(reason, source, error.lineno, error.offset) from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from triplake import rulesets
-from triplake.loaders import check_bounds
+from triplake.loaders import bounded_text
 from triplake.rulesets import datalog, swrl
 from triplestore.closure.view import ClosureView
 from triplestore.compile import check
@@ -60,8 +60,7 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
     """
     suffix = Path(name).suffix.lower()
     if suffix in swrl.FORMATS:
-        check_bounds(text, name)
-        return swrl.parse(text, name, check)
+        return swrl.parse(text, name, check, bounded_text(text, name, swrl.BASE))
     if suffix in QUERIES:
         from triplake.sparql.to_rules import rules_of_query  # when asked for: a store opens without it
 
@@ -72,7 +71,10 @@ def parsed(name: str, text: str, check: Callable[[Call], str] | None = None) -> 
 def switched_off(ruleset: RulesetText) -> tuple[str, ...]:
     """The names of the rules that a ruleset's file switches off: see `rulesets.swrl.ENABLED`."""
     is_swrl = ruleset.text is not None and Path(ruleset.name).suffix.lower() in swrl.FORMATS
-    return swrl.disabled(ruleset.text or "", ruleset.name) if is_swrl else ()
+    if not is_swrl:
+        return ()
+    text = ruleset.text or ""
+    return swrl.disabled(text, ruleset.name, bounded_text(text, ruleset.name, swrl.BASE))
 
 
 def origin(ruleset: RulesetText) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from triplestore import Store
 from triplestore.compile import check
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule
+from triplestore.read.reasoning import rules_of, ruleset_text, switched_off
 
 PREFIXES = """
 @prefix : <http://e/> .
@@ -22,6 +24,10 @@ PREFIXES = """
 :x a swrl:Variable . :y a swrl:Variable . :z a swrl:Variable . <urn:swrl:var#v> a swrl:Variable .
 """
 E = Namespace("http://e/")
+
+
+def ruleset_rules(file: Path) -> tuple[Rule, ...]:
+    return rules_of(ruleset_text(str(file)))
 
 
 def imp(body: str, head: str, about: str = ":rule") -> str:
@@ -162,6 +168,53 @@ def test_every_format_of_rdf(tmp_path: Path) -> None:
     for suffix, name in ((".rdf", "xml"), (".owl", "xml"), (".nt", "nt"), (".jsonld", "json-ld"), (".ttl", "turtle")):
         rules = swrl.parse(graph.serialize(format=name), f"r{suffix}")
         assert rules == own("[?x, a, :B] :- [?x, a, :A] .")
+
+
+RDF_XML = """<?xml version="1.0"?>
+<!-- a comment
+     of two lines -->
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:swrl="http://www.w3.org/2003/11/swrl#" BASE>
+  <swrl:Variable rdf:about="http://e/x"/>
+  <swrl:Imp rdf:about="http://e/rule">
+    <swrl:body rdf:parseType="Collection">
+      <swrl:ClassAtom>
+        <swrl:classPredicate rdf:resource="A"/><swrl:argument1 rdf:resource="http://e/x"/>
+      </swrl:ClassAtom>
+    </swrl:body>
+    <swrl:head rdf:parseType="Collection">
+      <swrl:ClassAtom>
+        <swrl:classPredicate rdf:resource="http://e/B"/><swrl:argument1 rdf:resource="http://e/x"/>
+      </swrl:ClassAtom>
+    </swrl:head>
+  </swrl:Imp>
+</rdf:RDF>
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "resolved"),
+    [
+        ("", "file:A"),
+        ('xml:base=""', "file:A"),
+        ('xml:base="sub/"', "file:sub/A"),
+        ('xml:base="http://e/f"', "http://e/A"),
+    ],
+)
+def test_a_base_in_rdf_xml(tmp_path: Path, base: str, resolved: str) -> None:
+    file = tmp_path / "rules.rdf"
+    file.write_text(RDF_XML.replace("BASE", base))
+    (rule,) = ruleset_rules(file)
+    assert rule == replace(own(f"[?x, a, :B] :- [?x, a, <{resolved}>] .")[0], source=str(file), line=6)
+    text = ruleset_text(str(file))
+    assert switched_off(text) == ()
+
+
+def test_the_place_of_a_fault_in_rdf_xml(tmp_path: Path) -> None:
+    """It is told in the text as it was written, with its comments."""
+    file = tmp_path / "rules.rdf"
+    file.write_text(RDF_XML.replace(" BASE", "").replace("</swrl:Imp>", ""))
+    with pytest.raises(InputError, match=r"rules\.rdf:18:3: not well-formed XML: mismatched tag"):
+        ruleset_text(str(file))
 
 
 def test_a_store_takes_swrl_for_a_ruleset_and_lists_it(tmp_path: Path) -> None:
