@@ -35,7 +35,9 @@ def _violation_lines(diff: ViolationDiff) -> Iterator[str]:
     """What a dry run reports of inconsistencies."""
     for would, count, some in (("make", diff.made, diff.makes), ("mend", diff.mended, diff.mends)):
         for one in some:
-            yield f"would {would} an inconsistency: {one.rule}: {' '.join(' '.join(t) + ' .' for t in one.triples)}"
+            triples = " ".join(" ".join(triple) + " ." for triple in one.triples)
+            where = f" where {', '.join(map(_class, one.classes))}" if one.classes else ""
+            yield f"would {would} an inconsistency: {one.rule}: {triples}{where}"
         if (more := count - len(some)) > 0:
             yield f"... and {more:,} more that it would {would}"
 
@@ -44,14 +46,20 @@ def _class_lines(diff: ClassDiff) -> Iterator[str]:
     """What a dry run reports of classes of equal terms."""
 
     def listed(parts: Sequence[ClassPart]) -> str:
-        few = [f"{part.term} ({part.members:,})" if part.members > 1 else part.term for part in parts[:10]]
-        return ", ".join(few) + (f" and {len(parts) - 10:,} more" if len(parts) > 10 else "")
+        few = ", ".join(map(_class, parts[:10]))
+        return few + (f" and {len(parts) - 10:,} more" if len(parts) > 10 else "")
 
     for merge in diff.merges:
-        yield f"would make one: {listed(merge)}"
+        yield f"would make equal: {listed(merge)}"
     if (more := diff.merged - len(diff.merges)) > 0:
         yield f"... and {more:,} more merges"
     for split in diff.splits:
-        yield f"would split {listed([split.whole])} into {listed(split.into)}"
+        yield f"would split {_class(split.whole)} into {listed(split.into)}"
     if (more := diff.split - len(diff.splits)) > 0:
         yield f"... and {more:,} more splits"
+
+
+def _class(part: ClassPart) -> str:
+    """The members of a class of equal terms, or a term that is alone."""
+    more = part.members - len(part.names)
+    return " = ".join((*part.names, *([f"{more:,} more"] if more else []))) if part.names else part.term

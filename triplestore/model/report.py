@@ -53,13 +53,16 @@ def _cell(value: Json) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClassPart:
-    """A class of equal terms: the term that represents it, as N-Triples writes it, and the number of its members."""
+    """A class of equal terms: the term that represents it, as N-Triples writes it, and the number of its members.
+
+    names: the first members, beginning with that term; none for a term that is equal to no other."""
 
     term: str
     members: int
+    names: tuple[str, ...] = ()
 
     def as_dict(self) -> JsonObject:
-        return {"term": self.term, "members": self.members}
+        return {"term": self.term, "members": self.members, **({"names": list(self.names)} if self.names else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,15 @@ class ClassDiff:
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
     """A rule that is violated, and the triples at fault, of the terms that represent their classes, as N-Triples writes
-    them."""
+    them. classes: of those terms that represent others too."""
 
     rule: str
     triples: tuple[tuple[str, str, str], ...]
+    classes: tuple[ClassPart, ...] = ()
 
     def as_dict(self) -> JsonObject:
-        return {"rule": self.rule, "triples": [list(triple) for triple in self.triples]}
+        found: JsonObject = {"rule": self.rule, "triples": [list(triple) for triple in self.triples]}
+        return found | ({"classes": [part.as_dict() for part in self.classes]} if self.classes else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from triplestore.dictionary import encoding
@@ -11,6 +12,12 @@ from triplestore.model.terms import to_ntriples
 
 SHOWN: Final = 50
 """Merges and splits of classes that a report lists, at most."""
+
+_NAMED: Final = 10
+"""Members of a class that a report names, at most."""
+
+_AT_ONCE: Final = 1000
+"""Ids that one statement asks for."""
 
 _Part = tuple[int, int]
 """A class: the id that represents it, and the number of its members."""
@@ -29,18 +36,51 @@ def class_diff(engine: Workbench, before: str, after: str) -> ClassDiff:
         )
         merged_count, merged = _groups(engine, moved, "new", "old")
         split_count, split = _groups(engine, moved, "old", "new")
-    ids = [number for whole, parts in (*merged, *split) for number, _ in (whole, *parts)]
-    tokens = encoding.decode(engine, ids)
-
-    def shown(part: _Part) -> ClassPart:
-        return ClassPart(to_ntriples(tokens[part[0]]), part[1])
-
+    old = class_parts(engine, before, [part for _, parts in merged for part in parts] + [whole for whole, _ in split])
+    new = class_parts(engine, after, [part for _, parts in split for part in parts])
     return ClassDiff(
         merged_count,
-        tuple(tuple(shown(part) for part in parts) for _, parts in merged),
+        tuple(tuple(old[number] for number, _ in parts) for _, parts in merged),
         split_count,
-        tuple(ClassSplit(shown(whole), tuple(shown(part) for part in parts)) for whole, parts in split),
+        tuple(ClassSplit(old[whole], tuple(new[number] for number, _ in parts)) for (whole, _), parts in split),
     )
+
+
+def class_parts(engine: Queries, classes: str, parts: Iterable[_Part]) -> dict[int, ClassPart]:
+    """Classes of a table (term, representative), by the ids that represent them. `term` can be read."""
+    sizes = dict(parts)
+    several = sorted(number for number, size in sizes.items() if size > 1)
+    members: dict[int, list[int]] = {number: [number] for number in sizes}
+    for some in at_once(several):
+        ranked = (
+            "SELECT representative, term, row_number() OVER (PARTITION BY representative ORDER BY term) AS place "
+            f"FROM {classes} WHERE representative IN ({some}) AND term <> representative"
+        )
+        chosen = f"SELECT representative, term FROM ({ranked}) r WHERE place < {_NAMED} ORDER BY representative, place"
+        for representative, term in engine.rows(chosen):
+            members[representative].append(term)
+    tokens = encoding.decode(engine, {i for found in members.values() for i in found})
+
+    def shown(number: int, size: int) -> ClassPart:
+        names = tuple(to_ntriples(tokens[i]) for i in members[number])
+        return ClassPart(names[0], size, names if size > 1 else ())
+
+    return {number: shown(number, size) for number, size in sizes.items()}
+
+
+def class_sizes(engine: Queries, classes: str, ids: Iterable[int]) -> dict[int, int]:
+    """The numbers of members of those classes of a table (term, representative) that some of ids represent."""
+    found: dict[int, int] = {}
+    for some in at_once(ids):
+        counted = f"SELECT representative, count(*) AS n FROM {classes} WHERE representative IN ({some})"
+        found.update(engine.rows(f"{counted} GROUP BY representative"))
+    return found
+
+
+def at_once(ids: Iterable[int]) -> list[str]:
+    """Ids as the lists of several statements."""
+    ordered = sorted(ids)
+    return [", ".join(map(str, ordered[start : start + _AT_ONCE])) for start in range(0, len(ordered), _AT_ONCE)]
 
 
 def _groups(engine: Queries, moved: str, whole: str, part: str) -> tuple[int, list[tuple[_Part, list[_Part]]]]:

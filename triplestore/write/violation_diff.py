@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from triplestore.dictionary import encoding
 from triplestore.engine import Queries
 from triplestore.model.report import Inconsistency, ViolationDiff
 from triplestore.model.terms import to_ntriples
+from triplestore.write.class_diff import at_once, class_parts, class_sizes
 
 SHOWN: Final = 50
 """Inconsistencies that a report lists, at most."""
-
-_AT_ONCE: Final = 1000
-"""Ids that one statement asks for."""
 
 Violation = tuple[str, tuple[int, ...]]
 """A rule, and the triples at fault by the ids that represent their terms."""
@@ -39,21 +37,14 @@ def violation_diff(
     into, of = {_as(violation, moved) for violation in gone} & now, {_as(violation, was) for violation in made} & before
     gone = {violation for violation in gone if _as(violation, moved) not in now} - of
     made = {violation for violation in made if _as(violation, was) not in before} - into
-    listed = sorted(made)[:SHOWN], sorted(gone)[:SHOWN]
-    tokens = encoding.decode(engine, {i for found in listed for _, facts in found for i in facts})
-
-    def shown(found: Sequence[Violation]) -> tuple[Inconsistency, ...]:
-        return tuple(_shown(rule, [to_ntriples(tokens[i]) for i in facts]) for rule, facts in found)
-
-    return ViolationDiff(len(made), shown(listed[0]), len(gone), shown(listed[1]))
+    return ViolationDiff(len(made), _shown(engine, classes[1], made), len(gone), _shown(engine, classes[0], gone))
 
 
 def _renamed(engine: Queries, classes: str, ids: set[int]) -> Callable[[int], int]:
     """What represents some terms in a table of classes."""
-    ordered, found = sorted(ids), dict[int, int]()
-    for start in range(0, len(ordered), _AT_ONCE):
-        listed = ", ".join(map(str, ordered[start : start + _AT_ONCE]))
-        found.update(engine.rows(f"SELECT term, representative FROM {classes} WHERE term IN ({listed})"))
+    found: dict[int, int] = {}
+    for some in at_once(ids):
+        found.update(engine.rows(f"SELECT term, representative FROM {classes} WHERE term IN ({some})"))
     return lambda term: found.get(term, term)
 
 
@@ -62,5 +53,16 @@ def _as(violation: Violation, renamed: Callable[[int], int]) -> Violation:
     return rule, tuple(map(renamed, facts))
 
 
-def _shown(rule: str, terms: Sequence[str]) -> Inconsistency:
-    return Inconsistency(rule, tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3)))
+def _shown(engine: Queries, classes: str, found: set[Violation]) -> tuple[Inconsistency, ...]:
+    """Some inconsistencies. classes: the table of the version that has them."""
+    listed = sorted(found)[:SHOWN]
+    ids = {i for _, facts in listed for i in facts}
+    tokens = encoding.decode(engine, ids)
+    equals = class_parts(engine, classes, class_sizes(engine, classes, ids).items())
+
+    def inconsistency(rule: str, facts: tuple[int, ...]) -> Inconsistency:
+        terms = [to_ntriples(tokens[i]) for i in facts]
+        triples = tuple((terms[i], terms[i + 1], terms[i + 2]) for i in range(0, len(terms), 3))
+        return Inconsistency(rule, triples, tuple(equals[i] for i in dict.fromkeys(facts) if i in equals))
+
+    return tuple(inconsistency(rule, facts) for rule, facts in listed)

@@ -30,7 +30,7 @@ FIGURES = (
     "phases",
     "reason",
 )
-A, B, AB = ClassPart("<a>", 1), ClassPart("<b>", 1), ClassPart("<a>", 2)
+A, B, AB = ClassPart("<a>", 1), ClassPart("<b>", 1), ClassPart("<a>", 2, ("<a>", "<b>"))
 REPORT = UpdateReport("update", "dred", 0.5, added=3, sets={"overdeleted": 4}, phases={"write": 0.1}, reason="why")
 
 
@@ -48,7 +48,9 @@ def test_an_update() -> None:
     checked = dataclasses.replace(REPORT, violations=ViolationDiff(1, (inconsistent,), 0, ()))
     assert tuple(checked.as_dict())[-4:] == ("inconsistencies_made", "makes", "inconsistencies_mended", "mends")
     assert checked["makes"] == [{"rule": "eq-diff1", "triples": [["<a>", "<p>", "<b>"]]}]
-    assert whole["splits"] == [{"class": {"term": "<a>", "members": 2}, "into": [one, other]}]
+    both = {"term": "<a>", "members": 2, "names": ["<a>", "<b>"]}
+    assert whole["splits"] == [{"class": both, "into": [one, other]}]
+    assert Inconsistency("r", (), (AB,)).as_dict() == {"rule": "r", "triples": [], "classes": [both]}
 
 
 def test_of_a_manifest() -> None:

@@ -202,6 +202,8 @@ def test_a_dry_run_tells_which_inconsistencies_go_and_come(make_store: MakeStore
     assert made.rule == "eq-diff1"
     assert made.triples[0][0] in (f"<{E.q}>", f"<{E.q2}>")
     assert (mended.rule, mended.triples[0][0]) == ("eq-diff1", f"<{E.x}>")
+    assert [part.names for part in made.classes] == [(f"<{E.q}>", f"<{E.q2}>")]
+    assert [part.names for part in mended.classes] == [(f"<{E.x}>", f"<{E.y}>")]
     assert figures["inconsistencies_mended"] == 1
     figures = store.update([], [(E.m, same, E.n), (E.m, apart, E.n)], maintain, dry_run=True)
     assert (figures["inconsistencies_made"], figures["inconsistencies_mended"]) == (0, 1)
@@ -247,22 +249,23 @@ def test_a_dry_run_tells_which_classes_change(make_store: MakeStore, maintain: s
     def equal(*names: str) -> list[tuple[URIRef, URIRef, URIRef]]:
         return [(E[a], OWL.sameAs, E[b]) for a, b in pairwise(names)]
 
-    def term(name: str, members: int = 1) -> dict[str, object]:
-        return {"term": f"<{E[name]}>", "members": members}
+    def term(*names: str) -> dict[str, object]:
+        found = [f"<{E[name]}>" for name in names]
+        return {"term": found[0], "members": len(found), **({"names": found} if len(found) > 1 else {})}
 
     store.update(add=[*equal("a", "b", "c"), *equal("d", "e"), *equal("m", "n", "o"), *equal("x", "y")])
     version = store.version
     add, delete = [*equal("c", "d"), *equal("f", "g")], [*equal("m", "n"), *equal("x", "y")]
     figures = store.update(add, delete, maintain, dry_run=True)
     assert (figures["algorithm"] == "rematerialise") == (maintain == "rematerialise")
-    assert figures["merges"] == [[term("a", 3), term("d", 2)], [term("f"), term("g")]]
+    assert figures["merges"] == [[term(*"abc"), term(*"de")], [term("f"), term("g")]]
     assert figures["splits"] == [
-        {"class": term("m", 3), "into": [term("n", 2), term("m")]},
-        {"class": term("x", 2), "into": [term("x"), term("y")]},
+        {"class": term(*"mno"), "into": [term(*"no"), term("m")]},
+        {"class": term(*"xy"), "into": [term("x"), term("y")]},
     ]
     assert (figures["classes_merged"], figures["classes_split"]) == (2, 2)
     figures = store.update(equal("b", "m"), equal("a", "b"), maintain, dry_run=True)
-    assert figures["merges"] == [[term("a", 3), term("m", 3)]]
-    assert figures["splits"] == [{"class": term("a", 3), "into": [term("b", 5), term("a")]}]
+    assert figures["merges"] == [[term(*"abc"), term(*"mno")]]
+    assert figures["splits"] == [{"class": term(*"abc"), "into": [term(*"bcmno"), term("a")]}]
     assert store.version == version
     assert store.update(add=equal("o", "n"), dry_run=True)["merges"] == []
