@@ -99,6 +99,7 @@ class _Modifiers:
     group: list[tuple[Expression, str | None]] = field(default_factory=list)
     having: list[tuple[Expression, int]] = field(default_factory=list)  # with their places
     order: list[tuple[Expression, bool]] = field(default_factory=list)
+    order_start: int = 0
     start: int | None = None
     length: int | None = None
     values: Node = UNIT
@@ -216,6 +217,17 @@ class Parser:
                     f"{self.at.where(start)}: HAVING reads ?{name}, which has no value there: SELECT gives it one only "
                     "afterwards. Repeat its expression, as in HAVING(COUNT(*) > 1)"
                 )
+            self._warn_of_unbound("HAVING", start, outside(condition) - seen - computed if groups else ())
+        ordering = set[str]().union(*(outside(key) for key, _ in given.order))
+        self._warn_of_unbound("ORDER BY", given.order_start, ordering - seen - computed if groups else ())
+
+    def _warn_of_unbound(self, clause: str, start: int, names: Iterable[str]) -> None:
+        """Warn of variables of a clause that no group has a value of."""
+        for name in sorted(name for name in names if not name.startswith("_:")):
+            self.at.warnings.append(
+                f"{self.at.where(start)}: {clause} reads ?{name}, which has no value there: it is neither a key of the "
+                f"groups nor in an aggregate. Add it to GROUP BY, or take SAMPLE(?{name})"
+            )
 
     def _construct(self) -> Query:
         if not self.at.is_("{"):
@@ -304,6 +316,7 @@ class Parser:
                 found.having.append((expressions.constraint(), start))
         if self.at.accept("ORDER"):
             self.at.expect("BY")
+            found.order_start = self.at.peek().start
             while (order := self._order_key()) is not None:
                 self.at.pattern()
                 found.order.append(order)

@@ -50,7 +50,7 @@ from triplake.sparql.planner import planned
 from triplake.sparql.relation import Relation
 from triplestore.dictionary.encoding import lookup
 from triplestore.engine.arrow import int64s
-from triplestore.model.expression import Constant, Expression, Variable
+from triplestore.model.expression import Constant, Exists, Expression, Variable
 
 FEW_PAIRS: Final = 10_000
 """Pairs that a path may have at most for it to be closed over all terms, whatever it is joined with."""
@@ -197,10 +197,18 @@ def kept_for(compiler: Context, relation: Relation, pattern: Node) -> tuple[Rela
 
 
 def chosen(compiler: Context, pattern: Node, condition: Expression) -> list[Given]:
-    """What a FILTER gives to its pattern: IRIs that a variable must be one of."""
+    """What a FILTER gives to its pattern: IRIs that a variable must be one of, and the matches of the triples of an
+    EXISTS, of which each solution agrees with one."""
     found = []
     for part in conjuncts(condition):
         choice = chosen_of(part)
+        if isinstance(part, Exists) and not part.negated and isinstance(part.pattern, Bgp):
+            shared = frozenset(in_scope(part.pattern)) & frozenset(in_scope(pattern))
+            if asks(compiler, pattern, shared):
+                outer, compiler.outer = compiler.outer, None
+                with alone(compiler):
+                    found.append(given(compiler, compiler.node(part.pattern, shared)))
+                compiler.outer = outer
         if choice is not None and asks(compiler, pattern, frozenset(choice[:1])):
             name, tokens = choice
             values, rows = [[token] for token in dict.fromkeys(tokens)], compiler.rows

@@ -299,7 +299,7 @@ class BoundPathWriter(PathWriter):
         """What binds an end of a path, maybe."""
         name, iri = self.name(), self.rng.choice(self.vocabulary.iris)
         self.fresh += 1
-        match self.rng.randrange(9):
+        match self.rng.randrange(10):
             case 0:
                 return f"VALUES ?{name} {{ {iri} {self.constant()} }}"
             case 1:
@@ -316,6 +316,8 @@ class BoundPathWriter(PathWriter):
                 return f"FILTER(?{name} IN ({iri}, {self.rng.choice(self.vocabulary.iris)}))"
             case 7 if depth:
                 return f"{{ SELECT DISTINCT ?{name} {{ {self.bgp()} }} }}"
+            case 8:
+                return f"FILTER EXISTS {{ {self.triple()} {self.rng.choice(['', self.triple()])} }}"
         return self.triple()
 
     def bound(self, depth: int) -> str:

@@ -127,6 +127,21 @@ def test_having_of_an_alias_is_warned_of() -> None:
     assert parse_query(text.replace("?n > 1", "?s > 1")).warnings == ()
 
 
+def test_a_variable_that_no_group_has_a_value_of_is_warned_of() -> None:
+    text = "SELECT ?s { ?s ?p ?o }\nGROUP BY ?s HAVING(?o > 1) ORDER BY ?s DESC(?p)"
+    having, order = parse_query(text).warnings
+    assert having.startswith("line 2, column 19: HAVING reads ?o, which has no value there: it is neither a key")
+    assert order.startswith("line 2, column 37: ORDER BY reads ?p, ")
+    assert parse_query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o } ORDER BY ?s").warnings != ()
+    for legal in (
+        "SELECT ?s { ?s ?p ?o } ORDER BY ?o",
+        "SELECT ?s (MAX(?o) AS ?m) { ?s ?p ?o } GROUP BY ?s HAVING(MIN(?o) > 1) ORDER BY ?m COUNT(?p)",
+        "SELECT ?t { ?s ?p ?o } GROUP BY (STR(?s) AS ?t) HAVING EXISTS { ?a ?b ?c } ORDER BY ?t",
+        "SELECT ?s { ?s ?p ?o } GROUP BY ?s ORDER BY ?v VALUES ?v { 1 }",
+    ):
+        assert parse_query(legal).warnings == (), legal
+
+
 def test_warnings_reach_who_asked(tmp_path: Path) -> None:
     text = "SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s HAVING(?n > 1)"
     with Store.create(tmp_path / "kg", rules=[], engine="duckdb") as store:

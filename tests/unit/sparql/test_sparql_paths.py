@@ -101,6 +101,10 @@ BOUND: Final = {
     ":s :is ?c OPTIONAL { ?e rdf:rest+ ?c }": 1,
     "?c :is ?d FILTER(?c = :s) MINUS { ?d rdf:rest+ :s3 }": 0,
     ":s :is ?c FILTER EXISTS { ?c rdf:rest+ ?d . ?d rdf:first :sitem2 }": 1,
+    "?c rdf:rest+ ?d FILTER EXISTS { :s :is ?c }": SHORT,
+    "?c rdf:rest+ ?d FILTER(EXISTS { :s :is ?c } && isIRI(?d))": SHORT,
+    "?c rdf:rest+ ?d FILTER EXISTS { ?l :is ?c . ?d rdf:first :sitem3 }": 1,
+    ":s :is ?c FILTER EXISTS { ?c rdf:rest* ?d FILTER EXISTS { ?d rdf:first :sitem2 } }": 1,
     ":s :is ?c FILTER NOT EXISTS { ?c rdf:rest* ?d FILTER(?d = ?c) }": 0,
     ":s :is ?c { SELECT ?c (MAX(?n) AS ?m) { ?c rdf:rest+ ?d BIND(STR(?d) AS ?n) } GROUP BY ?c }": 1,
     ":s :is ?c { SELECT DISTINCT ?c ?d { ?c rdf:rest+ ?d } }": SHORT,
@@ -128,6 +132,7 @@ def test_a_path_starts_from_what_binds_it(engine: Engine, monkeypatch: pytest.Mo
         ":s :is ?c . ?c rdf:rest+ ?d",
         "VALUES ?c { :s0 } ?c rdf:rest* ?d",
         "?c rdf:rest+ ?d FILTER(?c = :s0)",
+        "?c rdf:rest+ ?d FILTER EXISTS { :s :is ?c }",
         ":s :is/rdf:rest*/rdf:first ?x",
     ],
 )
