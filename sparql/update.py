@@ -1,8 +1,8 @@
 """SPARQL 1.1 Update: the text of a request to its operations (SPARQL 1.1 Update, section 3; grammar in SPARQL 1.1
 Query, section 19.8, rules 29 to 52).
 
-A data block, which but for its last full stop is Turtle, is parsed by Oxigraph: a grammar in Python takes seconds for a
-few thousand triples, Oxigraph milliseconds.
+A data block, which but for its last full stop and TRUE in capitals is Turtle, is parsed by Oxigraph: a grammar in
+Python takes seconds for a few thousand triples, Oxigraph milliseconds.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ Template = tuple[GraphTemplate, ...]
 _IN_BLOCK: Final = re.compile(
     rf"{STRING}|{IRI}|\\.\w*+|\#[^\n\r]*|\{{\||\|\}}|[{{}}]|(?<![\w:.@-])(?:GRAPH|BASE|PREFIX)\b(?![\w.-]*:)|(?<![\"'])@(?:base|prefix)\b",
     re.IGNORECASE | re.DOTALL,
+)
+
+_IN_TRIPLES: Final = re.compile(
+    rf"{STRING}|{IRI}|\#[^\n\r]*|(?P<boolean>(?<![\w:.@%\\-])(?:true|false)(?![\w:%\\-]))", re.IGNORECASE | re.DOTALL
 )
 
 
@@ -316,26 +320,38 @@ class _Request:
                 self._error(found.start(), f"{piece!r} has no place among triples")
         self._error(brace.start, "this '{' is never closed")
 
-    def _triples(self, start: int, end: int, stopped: bool, graph: Quad, labels: dict[str, str]) -> Iterator[Quad]:
+    def _triples(self, start: int, end: int, stopped: bool, graph: Quad, labels: dict[str, str]) -> list[Quad]:
         """The quads of the triples of a part of a block, in a graph."""
-        document = f"{self._prologue(self.at.text[start:end])}\n{self.at.text[start:end]}\n{'' if stopped else '.'}"
+        text = self.at.text[start:end]
 
         def blank(label: str) -> str:
             if label not in labels:
                 labels[label] = f"_:{self.blank_prefix}{next(self.numbers)}"
             return labels[label]
 
-        try:
-            yield from (
+        def parsed(block: str) -> list[Quad]:
+            document = f"{self._prologue(block)}\n{block}\n{'' if stopped else '.'}"
+            return [
                 (*(token_of(term, blank) for term in (triple.subject, triple.predicate, triple.object)), *graph)
                 for triple in pyoxigraph.parse(document, pyoxigraph.RdfFormat.TURTLE)
-            )
+            ]
+
+        try:
+            try:
+                return parsed(text)
+            except SyntaxError:
+                turtle = _IN_TRIPLES.sub(lambda found: found[0].lower() if found["boolean"] else found[0], text)
+                if turtle == text:
+                    raise
+                return parsed(turtle)
         except SyntaxError as error:
             # The prologue is the first line of what Oxigraph read, the block starts on the second.
             line, column = place(self.at.text, start)
             down = max((error.lineno or 2) - 2, 0)
             across = (error.offset or 1) + (column - 1 if down == 0 else 0)
             reason = re.sub(r"^Parser error at line \d+(,? column \d+| between .*?)?: ", "", error.msg or str(error))
+            if reason == ". is not a valid predicate":
+                reason = "expected a predicate, found '.': in data, a collection or `[]` cannot stand alone"
             at = min(
                 (line + down, across), place(self.at.text, end)
             )  # what was added behind the block is not the text's

@@ -169,6 +169,8 @@ def test_whole_graphs() -> None:
         ("LOAD 1", 1, 6, "IRI"),
         ("INSERT DATA", 1, 12, "'{'"),
         ("DELETE DATA { _:b <http://e/p> 1 }", 1, 14, "blank nodes"),
+        ("INSERT DATA { <http://e/a> <http://e/p> TRUE . (1 2) . }", 1, 54, "a collection or `..` cannot stand alone"),
+        ("INSERT DATA { <http://e/a> <http://e/p> TRUER }", 1, 41, "TRUER is not a valid RDF object"),
         ("INSERT DATA { PREFIX : <http://e/> :a :p :b }", 1, 15, "PREFIX"),
     ],
 )
@@ -176,6 +178,16 @@ def test_errors_tell_the_place(text: str, line: int, column: int, reason: str) -
     with pytest.raises(InputError, match=reason) as caught:
         parse_update(text, "u.ru")
     assert (caught.value.file, caught.value.line, caught.value.column) == ("u.ru", line, column)
+
+
+def test_booleans_are_keywords_in_any_case() -> None:
+    text = """PREFIX : <http://e/> PREFIX TRUE: <http://e/TRUE>
+        INSERT DATA { :a :p TRUE, False, "TRUE", "a"@TRUE, :TRUE, <http://e/TRUE> . # TRUE
+        :b :p (TRUE) . TRUE:b :TRUE TRUE }"""
+    lowered = text.replace(":p TRUE, False", ":p true, false").replace("(TRUE)", "(true)").replace("TRUE }", "true }")
+    found = data(text)
+    assert found == data(lowered)
+    assert sum(quad[2] == f'"true"^^<{XSD}boolean>' for quad in found[0][1]) == 3
 
 
 def test_a_large_request() -> None:
