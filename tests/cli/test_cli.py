@@ -58,6 +58,7 @@ class TestEverywhere:
         refused(2, "load", says=r"Missing argument 'STORE'\.\nTry `triplake load --help`")
         refused(2, "load", "kg", says="Missing argument 'FILES...'")
         refused(2, "stats", "kg", "--frob", says="No such option")
+        refused(2, "export", "kg", "kg.nt", says=r"\(kg\.nt\): to write to a file, give it as -o FILE")
         refused(2, "init", "kg", "--engine", "flink", says="'flink' is not one of 'auto', 'duckdb', 'spark'")
 
     @pytest.mark.parametrize("name", sorted(set(cli.commands) - {"init", "load", "demo", "account"}))

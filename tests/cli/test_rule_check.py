@@ -161,7 +161,7 @@ def test_faults(tmp_path: Path, data: Path) -> None:
     assert f"{first}:1:" in outcome.err
     assert f"{second}:1:" in outcome.err
     second.write_text("# nothing\n")
-    assert "there is no rule in it" in run("rules", "check", second).err
+    assert "there are no rules in " in run("rules", "check", second).err
     assert "none.dlog: there is no such file of rules" in run("rules", "check", "none.dlog").err
     assert "there is no such file" in run("rules", "check", written(tmp_path, **RULES), "--data", "none.ttl").err
     assert "or say: triplake rules check FILE" in run("rules", "kg", "chekc", "x").err

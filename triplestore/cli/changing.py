@@ -20,7 +20,7 @@ from triplestore.cli.options import (
     say,
     services_option,
     shapes_option,
-    warn_of_switched_off,
+    warn_of_left_out,
     warn_of_violations,
 )
 from triplestore.model.errors import UsageError
@@ -205,6 +205,6 @@ def rules(
     with opening(options, store) as opened:
         add, remove = (names, ()) if action == "add" else ((), names)
         say(options, outcome_line(opened.change_rules(add, remove, maintain)))
-        warn_of_switched_off(opened, add)
+        warn_of_left_out(opened, add)
         say(options, f"rules now: {', '.join(r.name for r in opened.rulesets) or 'none'}")
         warn_of_violations(opened)

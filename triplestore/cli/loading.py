@@ -26,8 +26,8 @@ from triplestore.cli.options import (
     shapes_option,
     tell_outside_profile,
     warn,
+    warn_of_left_out,
     warn_of_missing_imports,
-    warn_of_switched_off,
     warn_of_violations,
 )
 from triplestore.model.dataset import DefaultGraph
@@ -66,7 +66,7 @@ def init(
     kind = default_graph or DefaultGraph.UNION
     with Store.create(store, chosen, equality, engine="duckdb", counting=counting, default_graph=kind) as made:
         say(options, f"made {store}: rules {', '.join(r.name for r in made.rulesets)}, equality {made.equality}")
-        warn_of_switched_off(made)
+        warn_of_left_out(made)
 
 
 base_option = click.option(
@@ -171,7 +171,7 @@ def load(
     how: dict[str, Any] = {"materialise": not no_materialise, "graph": graph, "dry_run": dry_run}
     with opened, reporting(options, opened):
         if made:
-            warn_of_switched_off(opened)
+            warn_of_left_out(opened)
         else:
             _check_settings(opened, rules, axiomatic, equality, counting, default_graph)
         opened.shapes = shapes

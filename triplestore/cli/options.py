@@ -253,14 +253,17 @@ _NAMED: Final = 5
 """Missing imports that are named."""
 
 
-def warn_of_switched_off(store: Store, names: Sequence[str] | None = None) -> None:
-    """Name the rules that are left out since their file switches them off: of the rulesets with these names, or of
-    all."""
-    from triplestore.read.reasoning import switched_off
+def warn_of_left_out(store: Store, names: Sequence[str] | None = None) -> None:
+    """Name the rules that are left out since their file switches them off, and the files that have no rules: of the
+    rulesets with these names, or of all."""
+    from triplestore.read.reasoning import rules_of, switched_off
 
     for ruleset in store.rulesets:
         if names is None or ruleset.name in names:
-            for name in switched_off(ruleset):
+            off = switched_off(ruleset)
+            if not off and not rules_of(ruleset):
+                warn(f"{ruleset.name} has no rules: nothing follows by it")
+            for name in off:
                 warn(f"{ruleset.name}: the rule {name} is switched off (swrla:isRuleEnabled false) and left out")
 
 

@@ -50,7 +50,7 @@ def check(options: Common, files: Sequence[str], data: Sequence[str], others: Se
     texts = _texts(files)
     rules = [rule for text in texts for rule in rules_of(text)]
     if not rules:
-        raise UsageError(f"{', '.join(files)}: there is no rule in it")
+        raise UsageError(f"there are no rules in {', '.join(files)}")
     more = _texts(others)
     beside = [rule for text in more for rule in rules_of(text)]
     works: list[Work] = []

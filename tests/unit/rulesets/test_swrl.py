@@ -255,6 +255,16 @@ def test_what_a_switched_off_rule_says_is_not_checked() -> None:
     assert swrl.parse(text.replace("a swrl:Imp ;", f"a swrl:Imp ; {ENABLED} false ;"), "r.ttl") == ()
 
 
+def test_commands_name_files_without_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("none.dlog").write_text("# no rule\n")
+    message = "warning: none.dlog has no rules: nothing follows by it"
+    assert message in run("init", "a", "--rules", "none.dlog").err
+    done("init", "b", "--rules", "rdfs")
+    assert message in run("rules", "b", "add", "none.dlog").err
+    assert message not in run("rules", "b", "add", "owl2rl").err
+
+
 def test_commands_name_the_rules_that_are_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = imp(AGE, class_(":Aged", ":x")).replace("a swrl:Imp ;", f"a swrl:Imp ; {ENABLED} false ;")
