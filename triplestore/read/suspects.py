@@ -107,8 +107,8 @@ def reason_text(reason: SuspectReason, write: Callable[[str], str]) -> str:
     if reason.kind == "source":
         return f"{terms[0]} and {terms[1]} are two names in {terms[2]}, which names few things twice"
     if reason.kind == "structure":
-        return f"what it joins is linked sparsely otherwise (error degree {reason.share:.2f})"
-    return f"{reason.share:.1%} of the classes are as large"
+        return f"other links between what it joins are sparse (error degree {reason.share:.2f})"
+    return f"{reason.share:.1%} of the classes are at least as large"
 
 
 def suspects(session: Session, most: int | None) -> list[Suspect]:

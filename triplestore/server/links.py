@@ -7,6 +7,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from triplestore.model.dataset import DEFAULT
 from triplestore.model.equality import Equality
 from triplestore.model.terms import to_rdflib
 from triplestore.proof.text import writer
@@ -68,7 +69,7 @@ def _quads(triples: tuple[tuple[str, str, str], ...], graphs: tuple[tuple[str, .
     return [
         {
             "triple": [of_token(term) for term in triple],
-            "graphs": [of_token(name) if name.startswith("<") else None for name in some or ("",)],
+            "graphs": [None if name == DEFAULT else of_token(name) for name in some or (DEFAULT,)],
         }
         for triple, some in zip(triples, names, strict=True)
     ]

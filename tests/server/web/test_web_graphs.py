@@ -65,7 +65,7 @@ def test_a_graph_is_dropped_when_it_is_known_what_goes(page: Page, served: httpx
     page.get_by_role("button", name="links").click()
     dialog = page.get_by_role("dialog", name="Drop this graph?")
     expect(dialog).to_contain_text("1 class of equals would be split")
-    expect(dialog).to_contain_text("a (3)")
+    expect(dialog).to_contain_text("ex:a = ex:b = ex:d into ex:a, ex:b, ex:d")
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
     assert served.get("/health").json()["version"] == 2

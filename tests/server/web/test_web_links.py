@@ -73,7 +73,10 @@ def test_a_link_is_cut_and_brought_back(page: Page, served: httpx.Client) -> Non
         doomed = dialog.locator(".doomed")
         expect(doomed.get_by_role("listitem").first).to_contain_text(":")
         assert doomed.evaluate("e => e.scrollWidth <= e.clientWidth"), "what is deleted can be read in full"
+        expect(dialog).not_to_contain_text("x-triplake")
+        assert dialog.evaluate("e => e.scrollWidth <= e.clientWidth")
         if place == 0:
+            expect(dialog).to_contain_text(" = ")
             expect(dialog).to_contain_text("1 inconsistency would be resolved")
             expect(dialog).to_contain_text("1 class of equals would be split")
             dialog.get_by_role("button", name="Cancel").click()
@@ -93,7 +96,7 @@ def test_a_link_is_cut_and_brought_back(page: Page, served: httpx.Client) -> Non
 def test_a_class_is_drawn(page: Page) -> None:
     page.locator(".suspects > li").first.get_by_role("button", name="Show the class").click()
     dialog = page.get_by_role("dialog", name="Equal things")
-    expect(dialog).to_contain_text("5 things, joined by 5 asserted; 2 bridges")
+    expect(dialog).to_contain_text("5 things, joined by links: 5 asserted. 2 bridges")
     expect(dialog.locator(".edge.marked")).to_have_count(2)
     expect(dialog.locator(".edge")).to_have_count(5)
     dialog.locator("a.chip", has_text="vermeer").click()

@@ -129,6 +129,15 @@ def test_every_page_fits_a_phone_and_can_be_read(browser: Browser, server: httpx
             assert barriers(page) == []
 
 
+def test_another_page_begins_at_its_top(page: Page) -> None:
+    page.set_viewport_size({"width": 800, "height": 300})
+    page.goto("/#/overview")
+    expect(page.get_by_role("heading", name="Versions")).to_be_visible()
+    page.locator(".chip a").last.click()
+    expect(page.get_by_role("heading", name="Rembrandt")).to_be_visible()
+    assert page.evaluate("scrollY") == 0
+
+
 def test_light_and_dark(page: Page) -> None:
     def back() -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))

@@ -40,6 +40,13 @@ class TestQueries:
         assert rows
         assert all("rembrandt" in " ".join(row).lower() for row in rows)
 
+    def test_a_warning(self, page: Page) -> None:
+        ask(page, "SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s HAVING(?n > 1)")
+        expect(page.get_by_role("alert")).to_contain_text("Warning: line 1, column 59: HAVING reads ?n")
+        ask(page, "ASK { }")
+        expect(page.locator(".verdict")).to_have_text("Yes")
+        expect(page.get_by_role("alert")).to_have_count(0)
+
     def test_yes_and_no(self, page: Page) -> None:
         ask(page, f"ASK {{ <{EX}p1> a <{EX}Person> }}")
         expect(page.locator(".verdict")).to_have_text("Yes")

@@ -57,7 +57,7 @@ def test_answers_come_by_themselves(page: Page, served: httpx.Client) -> None:
     said(served, 20, "steen")
     page.wait_for_timeout(1_500)
     expect(answer).not_to_contain_text("hals")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(answer.get_by_role("heading", name="At 10")).to_be_visible()
     page.get_by_role("link", name="any", exact=True).click()
     expect(page.locator(".live .figure")).to_have_text("no")

@@ -72,7 +72,7 @@ const TRIPLES = "application/n-triples";
 
 /**
  * Run a query; the rows are read as they come, and no more than `most`.
- * Gives { kind, variables, rows, complete, version } or { kind: "ask", boolean }.
+ * Gives { kind, variables, rows, complete, version, warning } or { kind: "ask", boolean, version, warning }.
  */
 export async function query(text, { sameAs = "expand", most = Infinity, signal } = {}) {
   const response = await ask(`sparql?same_as=${sameAs}`, {
@@ -82,8 +82,9 @@ export async function query(text, { sameAs = "expand", most = Infinity, signal }
     headers: { "Content-Type": "application/sparql-query", Accept: `${ROWS}, ${TRIPLES};q=0.9` },
   });
   const version = response.headers.get("triplake-version");
+  const warning = response.headers.get("triplake-warning");
   const triples = response.headers.get("content-type").startsWith(TRIPLES);
-  const found = { kind: triples ? "graph" : "rows", rows: [], complete: true, version };
+  const found = { kind: triples ? "graph" : "rows", rows: [], complete: true, version, warning };
   if (triples) found.variables = ["subject", "predicate", "object"];
   for await (const line of lines(response)) {
     if (found.rows.length >= most) {
@@ -94,7 +95,7 @@ export async function query(text, { sameAs = "expand", most = Infinity, signal }
       if (line) found.rows.push(triple(line));
     } else if (found.variables === undefined) {
       const head = JSON.parse(line.endsWith("[") ? `${line}]}}` : line);
-      if ("boolean" in head) return { kind: "ask", boolean: head.boolean, version };
+      if ("boolean" in head) return { kind: "ask", boolean: head.boolean, version, warning };
       found.variables = head.head.vars;
     } else if (line.startsWith("{")) {
       const row = JSON.parse(line.replace(/,$/, ""));

@@ -4,7 +4,7 @@ import { h, number, plural } from "./dom.js";
 import { meet, show } from "./terms.js";
 
 const KINDS = {
-  asserted: "Asserted", inferred: "Inferred", equal: "Equal", quads: "In named graphs",
+  asserted: "Asserted", inferred: "Inferred", equal: "Equal terms", quads: "In named graphs",
 };
 
 export async function changes(parameters) {
@@ -28,7 +28,7 @@ function part({ kind, sign, count, lines }) {
   const title = `${KINDS[kind] ?? kind}, ${sign}`;
   const triples = lines.map((line) => terms(line));
   triples.flat().forEach((term) => term.type === "uri" && meet(term.value));
-  return h("section", { class: `card ${kind === "asserted" ? "facts" : "facts inferred"}` },
+  return h("section", { class: `card facts ${kind === "asserted" || kind === "quads" ? "" : "inferred"}` },
     h("h2", {}, `${title} `, h("small", {}, plural(count, "triple"))),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
       h("table", { class: `changes ${sign}` }, h("tbody", {}, triples.map((triple) =>

@@ -37,7 +37,7 @@ export function say(text) {
 }
 
 export function fault(error) {
-  return h("div", { class: "fault", role: "alert" }, h("strong", {}, error.title ?? "Something went wrong"), h("p", {}, error.message));
+  return h("div", { class: "fault", role: "alert" }, h("strong", {}, error.status === 400 ? "The request has an error" : error.title ?? "Something went wrong"), h("p", {}, error.message));
 }
 
 /** A dialog that closes by Escape, its button, a click beside it, or when another page is shown. */

@@ -1,6 +1,7 @@
 // What a dry run reports.
+import { parse } from "./api.js";
 import { h, number, plural } from "./dom.js";
-import { short } from "./terms.js";
+import { plain } from "./terms.js";
 
 /** What a dry run of an update says. */
 export function effects({ added, deleted, classes_merged: merged = 0, classes_split: split = 0, splits = [], inconsistencies_made: made = 0, inconsistencies_mended: mended = 0 }) {
@@ -24,4 +25,8 @@ export function parting(merged, split, splits) {
   ].filter(Boolean);
 }
 
-const part = ({ term, members }) => `${term.startsWith("<") ? short(term.slice(1, -1)) : term} (${number(members)})`;
+/** The members of a class, or a term that is alone, as the server writes terms. */
+function part({ term, members, names = [term] }) {
+  const more = members - names.length;
+  return [...names.map((name) => plain(parse(name))), ...(more > 0 ? [`${number(more)} more`] : [])].join(" = ");
+}

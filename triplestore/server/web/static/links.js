@@ -49,8 +49,8 @@ async function whole(term) {
     const triples = edgesOf({ kind: "graph", rows });
     const picture = triples?.length ? drawing(triples, ([left, , right]) => bridges.has(`${plain(left)} ${plain(right)}`)) : null;
     body.replaceChildren(
-      h("p", {}, `${plural(found.size, "thing")}, joined by ${Object.entries(found.links).map(([rule, count]) => `${number(count)} ${rule}`).join(", ")}; `,
-        h("strong", {}, plural(found.bridges, "bridge")), found.bridges ? " (drawn thick). The class falls apart without any one of them." : "."),
+      h("p", {}, `${plural(found.size, "thing")}, joined by links: ${Object.entries(found.links).map(([rule, count]) => `${number(count)} ${rule}`).join(", ")}. `,
+        h("strong", {}, plural(found.bridges, "bridge")), found.bridges ? " (drawn thick): cutting any one splits the class." : "."),
       ...[picture].flat().filter(Boolean),
       h("p", { class: "chips" }, found.members.map((member) => h("a", { class: "chip", href: link(member) }, plain(member)))));
   } catch (error) {

@@ -17,6 +17,8 @@ const main = document.getElementById("main");
 const pages = { query: queryPage, overview, changes, classes, links, graphs, streams, resource, search };
 const titles = { query: "Query", overview: "Overview", changes: "Changes", classes: "Classes", links: "Links", graphs: "Graphs", streams: "Streams", resource: "Resource", search: "Search" };
 
+let shown = location.hash;
+
 async function route() {
   const [, path, search] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/s);
   const page = Object.hasOwn(pages, path) ? path : "query";
@@ -39,6 +41,8 @@ async function route() {
   clearTimeout(timer);
   if (hash !== location.hash) return;
   main.replaceChildren(...content);
+  if (hash !== shown) scrollTo(0, 0);
+  shown = hash;
   say(document.title);
   version();
 }

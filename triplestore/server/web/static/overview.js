@@ -21,15 +21,15 @@ export async function overview() {
     ["Stored facts", stats.facts, "in the closure, equal terms stored once"],
     ["Inferred", stats.inferred, "triples of the closure that were not asserted"],
     ["Closure", stats.expanded, "triples that queries see, every equal term spelled out"],
-    ["Equal terms", stats.classes, stats.classes ? `classes; the largest of ${number(stats.largest_class)}` : "classes"],
+    ["Equal terms", stats.classes, stats.classes ? `${stats.classes === 1 ? "class" : "classes"} of equals; the largest has ${number(stats.largest_class)} members` : "classes of equals"],
     ["Inconsistencies", violations.count, violations.count ? "see below" : "consistent", violations.count ? "bad" : "good"],
   ];
   return [
     h("h1", { class: "visually-hidden" }, "Overview"),
     h("section", { class: "tiles", "aria-label": "Counts" }, tiles.map(([name, count, hint, mood]) =>
       h("div", { class: `tile ${mood ?? ""}` }, h("span", { class: "name" }, name), h("span", { class: "figure" }, number(count)), h("span", { class: "hint" }, hint)))),
-    h("p", { class: "note" }, `Rules ${stats.ruleset.join(", ") || "none"} · equality ${stats.equality} · ${plural(stats.terms, "term")} · ${bytes(stats.bytes)} on disk`),
-    stats.classes ? h("p", { class: "note" }, "The counts below take equal terms as one thing. A query counts each of them, unless you choose “one of each equal” beside the editor.") : null,
+    h("p", { class: "note" }, `Rules: ${stats.ruleset.join(", ") || "none"} · equality: ${stats.equality} · ${plural(stats.terms, "term")} · ${bytes(stats.bytes)} on disk`),
+    stats.classes ? h("p", { class: "note" }, "The counts below take equal terms as one thing. A query counts each of them, unless you choose “one term for all equals” beside the editor.") : null,
     violations.count ? inconsistencies(violations) : null,
     h("div", { class: "columns" }, bars("Classes", ownFirst(classes), "thing", thingsOf,
       h("small", {}, h("a", { href: "#/classes" }, "as a hierarchy"))),

@@ -14,7 +14,7 @@ const EXAMPLES = {
   "Classes by size": START,
   "Some triples": "SELECT * WHERE {\n  ?subject ?predicate ?object\n}\nLIMIT 100\n",
   "Properties by use": "SELECT ?property (COUNT(*) AS ?facts) WHERE {\n  ?s ?property ?o\n}\nGROUP BY ?property\nORDER BY DESC(?facts)\n",
-  "What is the same": "PREFIX owl: <http://www.w3.org/2002/07/owl#>\nSELECT ?a ?b WHERE {\n  ?a owl:sameAs ?b\n  FILTER(STR(?a) < STR(?b))\n}\nLIMIT 100\n",
+  "Equal terms": "PREFIX owl: <http://www.w3.org/2002/07/owl#>\nSELECT ?a ?b WHERE {\n  ?a owl:sameAs ?b\n  FILTER(STR(?a) < STR(?b))\n}\nLIMIT 100\n",
   "A graph": "CONSTRUCT { ?a ?p ?b } WHERE {\n  ?a ?p ?b\n  FILTER(isIRI(?b) && ?p != <http://www.w3.org/1999/02/22-rdf-syntax-ns#type>)\n}\nLIMIT 60\n",
   "Add a triple": "INSERT DATA {\n  <http://example.org/ada> <http://xmlns.com/foaf/0.1/name> \"Ada\"\n}\n",
 };
@@ -61,7 +61,7 @@ function make(given, id) {
   const box = h("div", { class: "editor" });
   const results = h("section", { class: "results", "aria-label": "Results" });
   const button = h("button", { class: "primary run", type: "button", title: "Ctrl-Enter" }, h("span", { "aria-hidden": "true" }, "▶"), " Run");
-  const sameAs = h("select", { "aria-label": "Equal terms" }, h("option", { value: "expand" }, "every equal term"), h("option", { value: "canonical" }, "one of each equal"));
+  const sameAs = h("select", { "aria-label": "Equal terms" }, h("option", { value: "expand" }, "every equal term"), h("option", { value: "canonical" }, "one term for all equals"));
   const menu = h("select", { "aria-label": "Examples and history", class: "menu" });
   const plan = h("button", { class: "secondary", type: "button", title: "How the query is answered, with the rows of each step" }, "Explain");
   let running = null;
@@ -160,10 +160,11 @@ function make(given, id) {
 
 /** What was found. further: reads more rows. */
 function answered(text, sameAs, found, milliseconds, further) {
+  const warning = found.warning ? h("p", { class: "warning", role: "alert" }, h("strong", {}, "Warning: "), found.warning) : null;
   const time = milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
   if (found.kind === "ask") {
     say(found.boolean ? "Yes" : "No");
-    return [h("p", { class: `verdict ${found.boolean ? "yes" : "no"}` }, found.boolean ? "Yes" : "No"), h("p", { class: "note" }, time)];
+    return [h("p", { class: `verdict ${found.boolean ? "yes" : "no"}` }, found.boolean ? "Yes" : "No"), h("p", { class: "note" }, time), ...(warning ? [warning] : [])];
   }
   const word = found.kind === "graph" ? "triple" : "row";
   const count = found.complete ? plural(found.rows.length, word) : `the first ${number(found.rows.length)} ${word}s`;
@@ -197,7 +198,7 @@ function answered(text, sameAs, found, milliseconds, further) {
       h("button", { type: "button", class: "link", onclick: () => save(media, `result.${SUFFIXES[name]}`) }, name))),
   );
   choose(found.kind === "graph" && views.Graph && edges.length <= 150 ? "Graph" : "Table");
-  return [bar, refused, body];
+  return [bar, ...(warning ? [warning] : []), refused, body];
 }
 
 function changed(figures) {

@@ -25,7 +25,7 @@ export async function streams(parameters) {
   function toggle() {
     paused = !paused;
     pause.setAttribute("aria-pressed", String(paused));
-    pause.textContent = paused ? "Go on" : "Pause";
+    pause.textContent = paused ? "Resume" : "Pause";
     if (!paused) draw();
   }
 
@@ -57,9 +57,9 @@ export async function streams(parameters) {
       h("a", { href: `#/streams?name=${encodeURIComponent(name)}`, class: "secondary", "aria-current": name === query.name ? "page" : null }, name))) : null,
     tiles,
     h("div", { class: "columns" }, answer, drawing),
-    h("section", { class: "card" }, h("h2", {}, query.name, " ", pause),
-      h("p", { class: "note" }, query.windows.map(({ stream, range, step }) => `${stream || "the stream"}: the last ${span(range)}, every ${span(step)}`).join(" · "), ` · ${query.operator}`),
-      h("pre", { class: "scroll", tabindex: "0" }, query.query.replace(/\n{2,}/g, "\n")),
+    h("section", { class: "card" }, h("div", { class: "bar" }, h("h2", {}, query.name), pause),
+      h("p", { class: "note" }, query.windows.map(({ stream, range, step }) => `${stream || "the stream"}: the last ${span(range)}, every ${span(step)}`).join(" · "), ` · ${query.operator.toUpperCase()}`),
+      h("pre", { class: "scroll asked", tabindex: "0" }, query.query.replace(/\n{2,}/g, "\n")),
       posted.length ? h("p", { class: "note" }, "Clients post ", h("code", {}, "TIME TRIPLE ."), ` lines to ${new URL("streams", location.href)}`) : null),
   ].filter(Boolean);
 }
@@ -91,10 +91,10 @@ function figured(tiles, { state, fault: wrong, rate, window, closure, lag, slowe
   const all = [
     ["Window", number(window), "triples in it now"],
     ["Triples a second", number(rate), `${number(triples)} so far`],
-    ["Lag", seconds(lag), `the slowest slide ${seconds(slowest)}`],
-    ["Closure", number(closure), `facts, kept by ${algorithm}`],
+    ["Lag", seconds(lag), `the slowest slide took ${seconds(slowest)}`],
+    ["Closure", number(closure), `facts, maintained by ${algorithm}`],
     ["Windows", number(windows), "answered"],
-    state === "failed" ? ["Failed", "!", wrong, "bad"] : ["Left out", number(left), left ? `${number(late)} late, ${number(malformed)} malformed` : "all was in time", left ? "bad" : "good"],
+    state === "failed" ? ["Failed", "!", wrong, "bad"] : ["Left out", number(left), left ? `${number(late)} late, ${number(malformed)} malformed` : "everything was in time", left ? "bad" : "good"],
   ];
   tiles.replaceChildren(...all.map(([name, figure, hint, mood]) =>
     h("div", { class: `tile ${mood ?? ""}` }, h("span", { class: "name" }, name), h("span", { class: "figure" }, figure), h("span", { class: "hint" }, hint))));
