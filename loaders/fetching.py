@@ -91,7 +91,7 @@ def _too_large(url: str, most: int) -> InputError:
 
 
 def _as_uri(iri: str) -> str:
-    """An IRI as HTTP asks for it (RFC 3987, section 3.1). Raises InputError where its host is no name."""
+    """An IRI as HTTP asks for it (RFC 3987, section 3.1). Raises InputError where its host is not a name."""
     try:
         parts = urlsplit(iri)
         if iri.isascii():

@@ -167,7 +167,7 @@ def _fetched(url: str, syntax: Syntax | None, most: int) -> Source:
         seems = seeming(head(document.path, document.path), "")
         remove(document.path)
         called = f"its media type is {document.media}" if document.media else "it has no media type"
-        raise InputError(f"{called}, and its suffix tells no RDF syntax; {seems or 'say --format'}", url)
+        raise InputError(f"{called}, and its suffix does not tell the RDF syntax; {seems or 'say --format'}", url)
     return Source(document.path, found, url, base=document.iri, passing=True)
 
 

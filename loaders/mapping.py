@@ -141,7 +141,7 @@ def _check(iri: str, table: str, row: str, column: str) -> None:
         except ValueError as error:
             reason = str(error)
     raise InputError(
-        f"row {int(row):,}, column {column!r}: {iri[:_SHOWN]!r} is no absolute IRI ({reason}): correct it, "
+        f"row {int(row):,}, column {column!r}: {iri[:_SHOWN]!r} is not an absolute IRI ({reason}): correct it, "
         f"or write an IRI around {{{column}}} in the template, which encodes it",
         table,
     )

@@ -79,7 +79,7 @@ class _Decoded:
         except (LookupError, UnicodeError):
             known = False
         if not known:
-            raise InputError(f"{encoding} is no encoding that is read: save the file as UTF-8", self._name, 1, 1)
+            raise InputError(f"{encoding} is not an encoding that is read: save the file as UTF-8", self._name, 1, 1)
         self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
         return block[: declared.start(1)] + b" " * len(declared[1]) + block[declared.end(1) :]

@@ -62,7 +62,7 @@ def root(data: bytes) -> tuple[str, bytes] | None:
 
 
 def other_xml(path: str) -> str | None:
-    """The first element of an XML file that is no RDF/XML (nothing in its head speaks of RDF); None for RDF/XML, and
+    """The first element of an XML file that is not RDF/XML (nothing in its head speaks of RDF); None for RDF/XML, and
     for any other."""
     data = head(path, path).removeprefix(BOM)
     first = root(data)

@@ -108,7 +108,7 @@ class UnknownSuffixError(UsageError):
     def __init__(self, path: str) -> None:
         seems = seeming(head(path, path), "") if os.path.isfile(path) else None
         advice = f"{seems}; " if seems else f"use {_SUFFIX_HELP}{or_say('')}"
-        self.fault = InputError(f"its suffix tells no RDF syntax; {advice.removesuffix('; ')}", path)
+        self.fault = InputError(f"its suffix does not tell the RDF syntax; {advice.removesuffix('; ')}", path)
         super().__init__(str(self.fault))
 
 
@@ -130,13 +130,13 @@ class Source:
     @property
     def base_iri(self) -> str | None:
         """What relative IRIs of the document are resolved against; None where they are errors. Raises UsageError for a
-        base that is no absolute IRI."""
+        base that is not an absolute IRI."""
         if self.base is None:
             return self.place
         try:
             return NamedNode(self.base).value if self.base else None
         except ValueError as error:
-            raise UsageError(f"the base {self.base} is no absolute IRI ({error}): give one") from error
+            raise UsageError(f"the base {self.base} is not an absolute IRI ({error}): give one") from error
 
     @property
     def place(self) -> str:
@@ -195,7 +195,7 @@ def _file(path: str, syntax: Syntax | None) -> Source:
 
 def _folder(path: str, syntax: Syntax | None, passed_over: PassedOver) -> list[Source]:
     """The files with known suffixes in a folder and the folders under it, sorted; hidden ones are left out, and XML
-    that is no RDF/XML by its first element."""
+    that is not RDF/XML by its first element."""
     within = []
     for folder, folders, files in os.walk(path):
         if MANIFEST in files:
@@ -213,11 +213,11 @@ def _known(path: str, files: Iterable[str], syntax: Syntax | None, passed_over: 
     for file in files:
         kind = syntax_of_path(file)
         if kind is None:
-            passed_over(file, "its suffix tells no RDF syntax")
+            passed_over(file, "its suffix does not tell the RDF syntax")
         elif syntax is not None and kind is not syntax:
             passed_over(file, f"it is no {syntax.value}")
         elif _suffix(file) == ".xml" and (root := other_xml(file)):
-            passed_over(file, f"it is no RDF/XML: its first element is <{root}>")
+            passed_over(file, f"it is not RDF/XML: its first element is <{root}>")
         else:
             found.append(_file(file, kind))
     if not found:
@@ -287,7 +287,7 @@ def sources(
 def _no_path(given: object) -> str:
     """What to say of something to load that is neither a path nor anything else that is read."""
     if isinstance(given, bytes | bytearray | memoryview):
-        return "bytes are no path: to load a document, give data=BYTES and format"
+        return "bytes are not a path: to load a document, give data=BYTES and format"
     if isinstance(given, Iterable) and not isinstance(given, Mapping):
         listed = isinstance(given, Sequence) and all(type(one) is str or isinstance(one, os.PathLike) for one in given)
         advice = (
@@ -300,7 +300,7 @@ def _no_path(given: object) -> str:
         )
     else:
         advice = "give the path of a file, an open file, or an rdflib Graph"
-    return f"{shortened(repr(given))} is no path: {advice}"
+    return f"{shortened(repr(given))} is not a path: {advice}"
 
 
 def discard(read: Iterable[Source]) -> None:

@@ -95,7 +95,7 @@ class Table:
         except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
             raise EngineError(str(error)) from error
         except UnicodeEncodeError as error:
-            raise UsageError(f"half of a surrogate pair is no character, in {self.name}: decode it again") from error
+            raise UsageError(f"half of a surrogate pair is not a character, in {self.name}: decode it again") from error
         except (duckdb.Error, pa.ArrowException) as error:
             raise InputError(_reason(error), self.name, *_line(error)) from error
 
@@ -150,7 +150,7 @@ def _file(path: str, format: str | None) -> _File:
     suffix = os.path.splitext(path[: -len(packed)] if packed else path)[1].lower()
     kind = FORMATS[format.lower()] if format else _SUFFIXES.get(suffix)
     if kind is None:
-        raise UsageError(f"{path}: the suffix tells no format of tables; use {_SUFFIX_HELP}, or give the format")
+        raise UsageError(f"{path}: the suffix does not tell the table's format; use {_SUFFIX_HELP}, or give the format")
     return _File(path if is_regular(path) else spooled_pipe(path), kind, path)
 
 
@@ -216,7 +216,7 @@ def _header(path: str, name: str, delimiter: str) -> tuple[str, list[str]]:
         try:
             record = next(csv.reader(chain([first], lines), delimiter=delimiter), [])
         except csv.Error as error:  # one name is longer than anything that is one
-            raise InputError(f"this is no line of names of columns ({error}): is a quote closed?", name, 1) from error
+            raise InputError(f"this is not a line of column names ({error}): is a quote closed?", name, 1) from error
     if not record:
         raise InputError("the first line is empty: a table begins with the names of its columns", name, 1)
     columns = [column or f"column{place}" for place, column in enumerate(record, 1)]
@@ -270,7 +270,7 @@ def _arrow(given: Any) -> object:
         with _of_one_type("rows"):
             return pa.table({name: [row.get(name) for row in given] for name in dict.fromkeys(chain(*given))})
     raise UsageError(
-        f"{type(given).__name__} is no table: give a DataFrame (pandas, polars, Spark), an Arrow table, a DuckDB "
+        f"{type(given).__name__} is not a table: give a DataFrame (pandas, polars, Spark), an Arrow table, a DuckDB "
         "relation, a list of dicts, or the path of a CSV or Parquet file"
     )
 

@@ -311,7 +311,7 @@ class _Parser:
             return Shape(Kind.WHOLE, parts)
         shown = "".join(part if isinstance(part, str) else "1" for part in parts)
         if not parts or not isinstance(parts[0], str) or not re.match("[A-Za-z][A-Za-z0-9+.-]*:", parts[0]):
-            self._fail(f"{word.text[:_SHOWN]} is no absolute IRI: begin it with its scheme, as in http://", word)
+            self._fail(f"{word.text[:_SHOWN]} is not an absolute IRI: begin it with its scheme, as in http://", word)
         try:
             pyoxigraph.NamedNode(shown)
         except ValueError as error:
@@ -349,7 +349,7 @@ class _Parser:
             try:
                 pyoxigraph.Literal("", language=word.text[1:])
             except ValueError as error:
-                self._fail(f"this is no language tag ({error})", word)
+                self._fail(f"this is not a language tag ({error})", word)
             return word.text.lower()
         if not self._accept("^^"):
             return None

@@ -106,7 +106,7 @@ NAMES: Final = (*_CONDITIONS, *_RESULTS)
 def built_in(iri: str, arguments: Sequence[Expression]) -> Builtin | str:
     """The built-in of an IRI (a token) applied, or why there is none."""
     if not iri.startswith(f"<{NAMESPACE}"):
-        return f"{iri} is no built-in of SWRL's ({NAMESPACE})"
+        return f"{iri} is not a built-in of SWRL's ({NAMESPACE})"
     name = iri[len(NAMESPACE) + 1 : -1]
     for table, results in ((_CONDITIONS, 0), (_RESULTS, 1)):
         if name in table:

@@ -52,7 +52,7 @@ class Cursor:
         try:
             self.text.encode()
         except UnicodeEncodeError as error:
-            self.illegal("half of a surrogate pair is no character", error.start)
+            self.illegal("half of a surrogate pair is not a character", error.start)
         offset = too_deep(self.text)
         if offset is not None:
             self.limit(f"more than {NESTED} brackets are open here: nest less", offset)
@@ -201,7 +201,7 @@ class Cursor:
         try:
             pyoxigraph.NamedNode(iri)
         except ValueError as error:
-            self.fail(f"<{iri[:_SHOWN]}> is no IRI ({error})", word)
+            self.fail(f"<{iri[:_SHOWN]}> is not an IRI ({error})", word)
 
     def type_(self) -> Constant | None:
         """rdf:type, if `a` comes, which stands for it."""
@@ -247,7 +247,7 @@ class Cursor:
                 try:
                     pyoxigraph.Literal("", language=language)
                 except ValueError as error:
-                    self.fail(f"this is no language tag ({error})")
+                    self.fail(f"this is not a language tag ({error})")
                 return Constant(literal_token(text, None, self.next().text[1:]))
             return Constant(literal_token(text, self.iri() if self.accept("^^") else None))
         if self.is_("TRUE", "FALSE"):

@@ -79,7 +79,7 @@ def ask(address: str, query: str, allowed: Collection[str]) -> bytes:
 
 def solutions(address: str, answer: bytes, variables: Collection[str], most: int) -> list[Row]:
     """The solutions in JSON results, as tokens of these variables; blank nodes are new. Raises EndpointError where they
-    are more than `most`, or what was answered is no such thing."""
+    are more than `most`, or what was answered is nothing of the kind."""
     prefix = f"_:s{secrets.token_hex(8)}_"
     rows: list[Row] = []
     found = row = None
@@ -102,7 +102,7 @@ def solutions(address: str, answer: bytes, variables: Collection[str], most: int
             terms = (row[name] if name in given else None for name in variables)
             rows.append(tuple(None if term is None else own(term) for term in terms))
     except (SyntaxError, ValueError) as error:
-        raise EndpointError(f"the endpoint {address} answered with what are no results of a query: {error}") from error
+        raise EndpointError(f"the endpoint {address} answered with something other than results: {error}") from error
     finally:
         found = row = None  # an error must not keep them: they can be freed by this thread only
     return rows

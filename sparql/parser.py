@@ -132,7 +132,7 @@ class Parser:
         self.at.prologue()
         self.patterns.expressions.aggregates = []
         if self.at.is_(*UPDATES):
-            self.at.fail("this is an update, not a query")
+            self.at.fail("this is an update, not a query (see `triplake update`)")
         form = self.at.expect(*QUERIES)
         found = {"SELECT": self._select, "CONSTRUCT": self._construct, "DESCRIBE": self._describe, "ASK": self._ask}[
             form

@@ -151,8 +151,8 @@ def _words(kind: str, text: str) -> Words:
         text = text[1:-1]
     elif foreign := _FOREIGN.search(text):
         raise UsageError(
-            f'a search knows no {foreign.group()!r} in {text!r}: words, "phrases", *, ?, AND, OR, NOT, + and - are '
-            f"known; write \\{foreign.group()} for the sign itself"
+            f'{foreign.group()!r} in {text!r} means nothing in a search: use words, "phrases", *, ?, AND, OR, NOT, + '
+            f"and -; write \\{foreign.group()} for the sign itself"
         )
     text = re.sub(r"\\(.)", lambda m: " " if not m[1].isalnum() else m[1], text)
     words = (_LETTERS if kind == "phrase" else _WILD).findall(unicodedata.normalize("NFC", text))

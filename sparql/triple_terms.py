@@ -188,7 +188,7 @@ class TripleTerms:
     def _resource(self) -> Term:
         found = self.term() if self.at.accept("<<(") else self._term()
         if isinstance(found, Constant) and found.token[0] == '"':
-            self.at.fail("a literal is no subject of a triple term")
+            self.at.fail("a literal cannot be the subject of a triple term")
         return found
 
     def _predicate(self) -> Term:

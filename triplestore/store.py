@@ -331,7 +331,7 @@ class Store(StreamedStore, LoadedStore):
     @in_turn
     def change_prefixes(self, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
         """Add prefixes (name -> IRI), which then hold before all others of the name, and remove some by name. A new
-        version, with the same triples. Raises UsageError for what is no prefix, and for a name that is not there."""
+        version, with the same triples. Raises UsageError for what is not a prefix, and for a name that is not there."""
         admin.change_prefixes(self._session, add or {}, remove)
 
     @in_turn

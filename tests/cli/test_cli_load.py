@@ -50,7 +50,7 @@ class TestLoad:
             "load",
             "kg",
             "plain",
-            says="plain: its suffix tells no RDF syntax.*N-Triples: name it .nt",
+            says="plain: its suffix does not tell the RDF syntax.*N-Triples: name it .nt",
         )
         refused(2, "load", "kg", "plain", "--format", "frob", says="unknown format 'frob': use one of ntriples, nt")
         done("load", "kg", "plain", "--format", "nt")

@@ -108,7 +108,7 @@ class TestQuery:
         with endpoint(lambda _: Reply(b"busy", 503)) as one:
             text = f"SELECT * {{ SERVICE <{one.address}> {{ ?s ?p ?o }} }}"
             refused(2, "query", kg, text, says="--allow-service")
-            refused(2, "query", kg, text, "--allow-service", "elsewhere", says="'elsewhere' is no address")
+            refused(2, "query", kg, text, "--allow-service", "elsewhere", says="'elsewhere' is not an address")
             refused(9, "query", kg, text, "--allow-service", one.address, says="answered with status 503: busy")
             silent = text.replace("SERVICE", "SERVICE SILENT")
             assert done("query", kg, silent, "--allow-service", one.address, "--format", "csv").split() == [
@@ -320,7 +320,7 @@ def test_search(tmp_path: Path) -> None:
     assert limited.out.count("\n") == 1
     assert "--limit 0 lists all" in limited.err
     assert run("search", kg, "nothing").code == 1
-    for words, message in (("a~", "a search knows no '~'"), ("(", "needs a word"), ('"a', "quotation mark")):
+    for words, message in (("a~", "'~' in 'a~' means nothing"), ("(", "needs a word"), ('"a', "quotation mark")):
         outcome = run("search", kg, words)
         assert outcome.code == 2
         assert message in outcome.err

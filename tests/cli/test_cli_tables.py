@@ -58,7 +58,13 @@ class TestTemplate:
         refused(2, "load", "kg", "x.csv", "--base", "http://e/", "--template", "people.tpl", says="are for RDF files")
         refused(3, "load", "kg", "x.csv", "--template", "people.tpl", says="x.csv: there is no such file")
         refused(
-            2, "load", "kg", "people.tpl", "--template", "people.tpl", says="suffix tells no format of tables; use .csv"
+            2,
+            "load",
+            "kg",
+            "people.tpl",
+            "--template",
+            "people.tpl",
+            says="does not tell the table's format; use .csv",
         )
         refused(
             2, "load", "kg", "people.csv", "--format", "ttl", "--template", "people.tpl", says="use one of csv, tsv, pa"

@@ -56,9 +56,13 @@ class TestUpdate:
             2, "update", kg, says=r"nothing to apply: give update files \(.rdfp, .ru\), --add FILE, --delete FILE or"
         )
         refused(2, "update", kg, "pets.ttl", says="pets.ttl: not an update file by its suffix .*--add or --delete")
-        refused(2, "update", kg, "nowhere.ru", says="nowhere.ru: no such file; check the path")
+        refused(2, "update", kg, "nowhere.ru", says="nowhere.ru: there is no such file: check the path")
         refused(
-            2, "update", kg, "CLEAR {", says="CLEAR {: no such file; an update is read from a file: write it to one"
+            2,
+            "update",
+            kg,
+            "CLEAR {",
+            says="CLEAR {: there is no such file: an update is read from a file: write it to one",
         )
         refused(2, "update", kg, "load.ru", says=r"load\.ru:1:1: LOAD is refused: no folder .*--load-folder")
         refused(2, "update", kg, "load.ru", "--load-folder", "nowhere", says="'nowhere' does not exist")

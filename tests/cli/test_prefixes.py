@@ -93,8 +93,8 @@ def test_yours_are_first(kg: Path) -> None:
     [
         (("add",), "prefixes add needs NAME=IRI, as in ex=http://example.org/"),
         (("add", "x"), "'x' declares no prefix: write NAME=IRI"),
-        (("add", "a b=http://e/"), "'a b' is no prefix: letters, digits"),
-        (("add", "x=e>"), "'e' is no IRI that a prefix can stand for"),
+        (("add", "a b=http://e/"), "'a b' is not a prefix: use letters, digits"),
+        (("add", "x=e>"), "'e' is not an IRI that a prefix can stand for"),
         (("remove",), "prefixes remove needs the names of prefixes"),
         (("remove", "q"), "the store has no prefix 'q:'"),
         (("list", "q"), "prefixes list takes no names"),

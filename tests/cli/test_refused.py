@@ -98,8 +98,8 @@ def test_a_full_device(kg: Path) -> None:
     [
         (("--pace", "nan"), "the pace is a number of units a second, more than 0: not nan"),
         (("--pace", "0"), "the pace is a number of units a second, more than 0: not 0"),
-        (("--lateness", 400 * "9"), "'9+' is no duration"),
-        (("--checkpoint", "x.nt"), "x.nt is no folder, which a checkpoint is kept in"),
+        (("--lateness", 400 * "9"), "'9+' is not a duration"),
+        (("--checkpoint", "x.nt"), "x.nt is not a folder, which a checkpoint is kept in"),
         (("--output", "none/answers"), "none/answers: there is no such folder; make it first"),
     ],
     ids=lambda given: given[0] if isinstance(given, tuple) else "",
@@ -123,7 +123,7 @@ def test_a_password_that_is_not_utf8(kg: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_copy_within_the_store(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(kg.parent)
-    refused(2, "copy", kg, kg / "x", says="kg/x is not apart from .*kg; give another folder for the copy")
+    refused(2, "copy", kg, kg / "x", says="kg/x overlaps with .*kg: give another folder for the copy")
 
 
 def test_inconsistencies_that_are_not_there(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,4 +53,4 @@ def test_what_is_no_utf8() -> None:
 def test_terms_that_no_format_can_hold(term: str) -> None:
     """They would be in the store, and in exports that nobody can read."""
     Path("rules.dlog").write_text(f"@rule odd\n[?x, <urn:q>, {term}] :- [?x, <urn:p>, ?y] .\n")
-    refused(3, "init", "kg", "--rules", "rules.dlog", says="rules.dlog:2: rule odd: '.*' is no legal term of RDF")
+    refused(3, "init", "kg", "--rules", "rules.dlog", says="rules.dlog:2: rule odd: '.*' is not a legal term of RDF")

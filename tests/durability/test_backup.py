@@ -231,7 +231,7 @@ def test_the_lost_versions_of_another_store(kg: Path, tmp_path: Path) -> None:
     shutil.rmtree(kg / "_versions")
     held = sorted(kg.rglob("*"))
     with pytest.raises(
-        UsageError, match=r"backup is no backup of .*kg: .*kg has files of others, and .*backup has 1 to 2"
+        UsageError, match=r"backup is not a backup of .*kg: .*kg has files of others, and .*backup has 1 to 2"
     ):
         restore(kg, tmp_path / "backup")
     assert sorted(kg.rglob("*")) == held
@@ -269,7 +269,7 @@ def test_what_is_damaged_is_not_copied(kg: Path, tmp_path: Path) -> None:
 def test_what_is_refused(kg: Path, tmp_path: Path) -> None:
     with Store.create(tmp_path / "other", ["rdfs"]) as other:
         other.update(add=[(E.a, E.p, E.b)])
-    for dest, why in ((tmp_path / "other", "is no backup of"), (kg, "not apart"), (kg / "data/b", "not apart")):
+    for dest, why in ((tmp_path / "other", "is not a backup of"), (kg, "overlaps"), (kg / "data/b", "overlaps")):
         with pytest.raises(UsageError, match=why):
             backup(kg, dest)
     backup(kg, tmp_path / "b")
@@ -281,12 +281,12 @@ def test_what_is_refused(kg: Path, tmp_path: Path) -> None:
         changed(written, 10)
     with pytest.raises(UsageError, match="version 7 is another there"):
         backup(kg, tmp_path / "b")
-    with pytest.raises(UsageError, match=r"other is no backup of .*kg: version 1 is another there"):
+    with pytest.raises(UsageError, match=r"other is not a backup of .*kg: version 1 is another there"):
         restore(kg, tmp_path / "other")
     with pytest.raises(UsageError, match="is not a Triplake store"):
         backup(tmp_path / "none", tmp_path / "c")
     with pytest.raises(
-        UsageError, match=r"none is no backup: there is no store; name what `triplake backup .*kg DEST`"
+        UsageError, match=r"none is not a backup: there is no store in it; name what `triplake backup .*kg DEST`"
     ):
         restore(kg, tmp_path / "none")
     (tmp_path / "full").mkdir()

@@ -41,10 +41,10 @@ class TestPlace:
             ("s3://lake/kg?token=secret", "give s3://lake/kg without a user"),
             ("s3:///kg", "names no bucket"),
             ("hdfs:///kg", "names no name node: give hdfs://HOST:PORT/PATH"),
-            ("s3://[bad/kg", "is no URL: Invalid IPv6 URL"),
-            ("file://[bad/kg", "is no URL: Invalid IPv6 URL"),
-            ("s3:/lake/kg", "is no URL, which has ://"),
-            ("S3:kg", "is no URL, which has ://"),
+            ("s3://[bad/kg", "is not a URL: Invalid IPv6 URL"),
+            ("file://[bad/kg", "is not a URL: Invalid IPv6 URL"),
+            ("s3:/lake/kg", "is not a URL, which has ://"),
+            ("S3:kg", "is not a URL, which has ://"),
             *((f"s3://lake/{path}", "a part that is empty") for path in ("/kg", "a//b", "a/../kg", "./kg", "%2E%2E/k")),
             ("az://me/", "names no account and container: give az://ACCOUNT/CONTAINER/PATH"),
         ):
@@ -167,10 +167,10 @@ class TestStore:
         assert verify(Versions(KG)).damages
         Store.restore_from(KG, "gs://pond/backup")
         whole(KG)
-        with pytest.raises(UsageError, match="is not apart from"):
+        with pytest.raises(UsageError, match="overlaps with"):
             Store.backup(KG, f"{KG}/backup")
         for same in ("s3://lake/%6Bg", "s3://lake/%6bg/backup"):
-            with pytest.raises(UsageError, match="is not apart from"):
+            with pytest.raises(UsageError, match="overlaps with"):
                 Store.backup(KG, same)
 
     @pytest.mark.spark

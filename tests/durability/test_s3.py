@@ -163,7 +163,7 @@ class TestS3:
             ("in//a.nt", 2, f"{s3}/in//a.nt has a part that is empty, . or .."),
             ("./bad.nt", 2, f"{s3}/./bad.nt has a part that is empty, . or .."),
             ("odd", 6, "rename it, or name files one by one"),
-            ("in/notes.txt", 2, f"{s3}/in/notes.txt: its suffix tells no RDF syntax"),
+            ("in/notes.txt", 2, f"{s3}/in/notes.txt: its suffix does not tell the RDF syntax"),
         ):
             outcome = run("load", tmp_path / "none", f"{s3}/{given}")
             assert outcome.code == code

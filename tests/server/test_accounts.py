@@ -69,7 +69,7 @@ class TestCommand:
         assert given == [(os.getuid(), (tmp_path / "accounts").stat().st_gid)]
 
     def test_a_file_of_another_place(self, tmp_path: Path) -> None:
-        """A link stays one; what an editor puts before the first name is no part of it."""
+        """A link stays one; what an editor puts before the first name is not part of it."""
         (tmp_path / "link").symlink_to(tmp_path / "accounts")
         account(tmp_path / "link", "ann", password="one")
         (tmp_path / "accounts").write_text((tmp_path / "accounts").read_text(), encoding="utf-8-sig")
@@ -84,7 +84,7 @@ class TestCommand:
             (["ann", "--store", "a,b"], "--store takes the name"),
             (["ann", "--store", "a\nb"], "--store takes the name"),
             (["ann", "--remove"], "has no account ann"),
-            (["ann"], "there is no password"),
+            (["ann"], "no password was given"),
             ([], "there is no such file yet"),
             (["--role", "read"], "which account?"),
         ],
@@ -104,7 +104,7 @@ class TestCommand:
         ("line", "message"),
         [
             ("ann", "another number of parts"),
-            ("ann:boss:x", "no role: there are read, write, admin"),
+            ("ann:boss:x", "not a role: there are read, write, admin"),
             ("ann:read:password", "the secret is none"),
             (f"ann:read:sha256${'0' * 64}:a:b", "another number of parts"),
             (f"a n:read:sha256${'0' * 64}", "cannot be a name"),

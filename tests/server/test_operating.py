@@ -152,7 +152,7 @@ def test_a_certificate_whose_key_is_not_there_yet_changes_nothing(tmp_path: Path
     (tmp_path / "next").mkdir()
     certified(tmp_path / "next")
     (tmp_path / "next" / "cert.pem").rename(tmp_path / "cert.pem")
-    with pytest.raises(UsageError, match="no certificate and its key"):
+    with pytest.raises(UsageError, match="not a certificate and its key"):
         certificate.use(context)
     answers, asks = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = context.wrap_bio(asks, answers, server_side=True)
@@ -264,12 +264,12 @@ class TestSettings:
             ("read-only = 1", "read-only is true or false"),
             ("port = [1]", "port is one value"),
             ("cors = {}", "cors is a list of values"),
-            ("port = ", "is no TOML"),
+            ("port = ", "is not TOML"),
             ("stores = 'kg'", "stores is a table"),
             ("tls-key = 'k'", "give both --tls-certificate and --tls-key"),
             ("tls-key = 'k'\ntls-certificate = 'c'", "TLS needs a certificate and its key"),
             ("backup-every = '1h'", "needs --backup FOLDER"),
-            ("backup = 'b'\nbackup-every = 'soon'", "'soon' is no duration"),
+            ("backup = 'b'\nbackup-every = 'soon'", "'soon' is not a duration"),
             ("accounts = 'none'", "`triplake account` makes them"),
         ],
     )

@@ -202,7 +202,7 @@ FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
     "both": (400, "or both", lambda c: c.post("/sparql", data={"query": PEOPLE, "update": add("b")})),
     "two queries": (400, "more than one query", lambda c: c.get("/sparql?query=ASK{}&query=ASK{}")),
     "update by GET": (400, "sent by POST", lambda c: c.get("/sparql", params={"update": add("b")})),
-    "name of a graph": (400, "no absolute IRI", lambda c: c.get("/sparql?query=ASK{}&default-graph-uri=g")),
+    "name of a graph": (400, "not an absolute IRI", lambda c: c.get("/sparql?query=ASK{}&default-graph-uri=g")),
     "graphs chosen twice": (
         400,
         "USING or WITH",
@@ -218,13 +218,17 @@ FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
     "graph": (404, f"no graph <{EX}g>", lambda c: c.get(f"/data?graph={EX}g")),
     "own address of a graph": (404, "/data/g>", lambda c: c.delete("/data/g")),
     "two graphs": (400, "more than one graph", lambda c: c.get(f"/data?default&graph={EX}g")),
-    "name of a graph to put": (400, "no absolute IRI", lambda c: c.put("/data?graph=g", content=b"", headers=TURTLE)),
+    "name of a graph to put": (
+        400,
+        "not an absolute IRI",
+        lambda c: c.put("/data?graph=g", content=b"", headers=TURTLE),
+    ),
     "no graph": (400, "?default", lambda c: c.put("/data", content=b"", headers=TURTLE)),
     "no graph to get": (406, "?default", lambda c: c.get("/data", headers={"Accept": "text/turtle"})),
     "part of a graph": (400, "?default", lambda c: c.get(f"/data?graph={EX}g&what=inferred")),
     "part of the store": (
         400,
-        "no graph that can be changed",
+        "not a graph that can be changed",
         lambda c: c.put("/data?graph=urn:x-triplake:inferred", content=b"", headers=TURTLE),
     ),
     "graphs in place of one": (
@@ -270,7 +274,7 @@ FAULTS: dict[str, tuple[int, str, Callable[[httpx.Client], httpx.Response]]] = {
         lambda c: sent(c, late_control_character("CONSTRUCT { <x:s> <x:p> ?x }"), QUERY, Accept="application/rdf+xml"),
     ),
     "a file's name": (400, "", lambda c: sent(c, "LOAD <a.nt%00.ttl>")),
-    "resource": (400, "'a b' is no term", lambda c: c.get("/api/resource?term=a b")),
+    "resource": (400, "'a b' is not a term", lambda c: c.get("/api/resource?term=a b")),
     "literal": (400, "IRI of a resource", lambda c: c.get('/api/resource?term="a"')),
     "prefix": (400, "the prefix 'v:' is not declared", lambda c: c.get("/api/resource?term=v:Person")),
     "prefix in a triple": (

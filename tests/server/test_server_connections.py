@@ -177,7 +177,7 @@ class TestSizes:
     )
     def test_no_http(self, impatient: httpx.Client, said: bytes) -> None:
         status, answer = spoken(impatient, said)
-        assert (status, b"this is no HTTP" in answer) == (400, True), answer
+        assert (status, b"this is not HTTP" in answer) == (400, True), answer
 
     def test_chunks_that_are_none(self, impatient: httpx.Client) -> None:
         head = f"POST /sparql HTTP/1.1\r\nHost: x\r\nContent-Type: {QUERY}\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -179,7 +179,7 @@ def test_a_file_that_grows(store: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [
-        (f"1 <{EX}a> <{EX}p> <{EX}b> .\n\nsoon <{EX}a> <{EX}p> 1 .", "the body:3: 'soon' is no time"),
+        (f"1 <{EX}a> <{EX}p> <{EX}b> .\n\nsoon <{EX}a> <{EX}p> 1 .", "the body:3: 'soon' is not a time"),
         (f"# a comment\n1 <{EX}a> <{EX}p> <{EX}b> .\n2 <{EX}a> <no> <{EX}b> .", "the body:3: "),
         ("3", "the body:1: a time without a triple"),
         ('{"time": 4}', "the body:1: a JSON line without"),

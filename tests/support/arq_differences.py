@@ -103,7 +103,7 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
     "XPath F&O 3.1, 19.1.2: a float is a binary number, and so are its casts": lambda c: (
         c.of("double", *WHOLE, "string") and c.has("float", "double") and not alike(c.ours, c.theirs)
     ),
-    "XPath F&O 3.1, 19.2: white space around a text is no part of what is cast": lambda c: (
+    "XPath F&O 3.1, 19.2: white space around a text is not part of what is cast": lambda c: (
         "(" in c.form and any(re.match('" .* "$', operand or "") is not None for operand in c.operands)
     ),
     "XPath F&O 3.1, 4.4.4: ROUND has no bound, and ARQ's is that of a Java int or long": lambda c: (

@@ -48,7 +48,7 @@ def closure(
     Unless off, owl:sameAs is a congruence over all terms, literals too, and reflexive for every term that occurs: rules
     may match `x sameAs x`, but it is returned only where x equals something else, where it was asserted, and where
     owl:sameAs itself equals another term: that relates every term to itself then, too. An equality of two literals
-    makes nothing equal and is no triple unless one of the two equals an IRI or a blank node. Two literals that are
+    makes nothing equal and is not a triple unless one of the two equals an IRI or a blank node. Two literals that are
     equal although their values, which are known, are not is a violation of eq-diff1. A number in an atom of a body
     matches every exact number of its value. Generalised triples (literal subjects, odd predicates) are returned: see
     `rdf_only`.

@@ -167,10 +167,10 @@ def test_one_transaction_for_many_changes(graph: Graph, tmp_path: Path) -> None:
         ((Literal("x"), EX.p, EX.b), "cannot be the subject"),
         ((EX.a, BNode("p"), EX.b), "cannot be the predicate"),
         ((EX.a, Literal("p"), EX.b), "cannot be the predicate"),
-        ((EX.a, EX.p, URIRef("b")), "no legal term"),
+        ((EX.a, EX.p, URIRef("b")), "not a legal term"),
         ((EX.a, EX.p, Literal("\ud800")), "surrogate"),
         ((EX.a, EX.p, Variable("v")), "not an RDF term"),
-        ((EX.a, EX.p, EX.b, Graph(identifier=URIRef("g"))), "no legal term"),
+        ((EX.a, EX.p, EX.b, Graph(identifier=URIRef("g"))), "not a legal term"),
     ],
 )
 def test_what_no_commit_takes_is_refused_at_once(graph: Graph, bad: Any, says: str) -> None:

@@ -54,7 +54,7 @@ def account(file: str, name: str | None, role: str | None, token: bool, stores: 
         click.echo(f"removed {name}", err=True)
         return
     if not NAME.fullmatch(name):
-        raise UsageError(f"'{name}' cannot be a name: it has no space, colon or comma, and no # at its start")
+        raise UsageError(f"'{name}' cannot be a name: a name has no space, colon or comma, and does not begin with #")
     if any(not part.strip() or len(part.splitlines()) > 1 or ":" in part or "," in part for part in stores):
         raise UsageError("--store takes the name that a store has in the server's addresses")
     before = known.get(name)
@@ -82,5 +82,5 @@ def _password(name: str) -> str:
         except UnicodeDecodeError as error:
             raise UsageError("the password on standard input is not UTF-8") from error
     if not found:
-        raise UsageError("there is no password: it is asked for, or is the first line of standard input")
+        raise UsageError("no password was given: type it when asked, or write it as the first line of standard input")
     return found

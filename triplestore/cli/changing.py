@@ -185,7 +185,8 @@ def rules(
             click.echo(f"{name}: {counted(len(named(name).rules), 'rule')}, {row.description}")
         return
     if action not in actions:
-        raise UsageError(f"'{action}' is not one of 'list', 'add', 'remove'; or say: triplake rules check FILE...")
+        wrong = f"'{action}' is not one of 'list', 'add', 'remove'" if action else "give 'list', 'add' or 'remove'"
+        raise UsageError(f"{wrong} after the store; or say: triplake rules check FILE...")
     if data or others or as_json:
         raise UsageError("--data, --with and --json are for triplake rules check FILE...")
     if action == "list":

@@ -33,7 +33,7 @@ def _read(context: click.Context, file: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} is no TOML: {error}") from error
+        raise UsageError(f"{file} is not TOML: {error}") from error
     long = {
         name.lstrip("-").replace("-", "_"): option
         for option in context.command.params

@@ -45,7 +45,7 @@ class Seconds(click.FloatRange):
         """The number."""
         found: float = super().convert(value, param, ctx)
         if math.isnan(found):  # within any range, as click compares
-            self.fail(f"{value!r} is no number of seconds", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
         return found
 
 

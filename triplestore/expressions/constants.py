@@ -69,7 +69,7 @@ def is_duration(value: Value) -> bool:
 
 
 def compare_exact(left: Value, operator: str, right: Value) -> str:
-    """left < right (or <=, >, >=), right being an exact constant with a `decimal`; NULL where `left` is no number."""
+    """left < right (or <=, >, >=), right being an exact constant with a `decimal`; NULL where `left` is none."""
     if left.rank == NULL:
         return _NO_ANSWER
     if left.rank in ("1", "2") and left.rest == NULL:
@@ -90,8 +90,8 @@ def compare_exact(left: Value, operator: str, right: Value) -> str:
 
 
 def compare_instant(left: Value, operator: str, right: Value, keep: Keep) -> str:
-    """left < right (or <=, >, >=), right being a constant time; NULL where `left` is no time of its family, or only one
-    of them has a zone and it could change the answer."""
+    """left < right (or <=, >, >=), right being a constant time; NULL where `left` is not a time of its family, or only
+    one of them has a zone and it could change the answer."""
     moment = Moment(right)
     cases = []
     if left.micros != NULL:

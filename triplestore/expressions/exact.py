@@ -90,7 +90,7 @@ def _of_double(number: float) -> str | None:
 
 def read(text: str) -> tuple[int, int]:
     """(units, digits): the number is units of 10 to the power of -digits. Raises ValueError or ArithmeticError for
-    what is no number."""
+    what is not a number."""
     sign, digits, exponent = Decimal(unkeyed(text)).as_tuple()
     if not isinstance(exponent, int) or abs(exponent) > _MOST:
         raise ValueError(text)

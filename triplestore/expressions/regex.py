@@ -393,7 +393,7 @@ class _Reader:
     def _quantifier(self, atom: bool) -> None:
         found = _QUANTIFIER.match(self.text, self.place - 1)
         if found is None or not atom:
-            raise self.wrong(f"character {self.place} is no quantifier there")
+            raise self.wrong(f"character {self.place} is not a quantifier there")
         sign = found[1]
         if sign[0] == "{":
             low, high = (text.lstrip("0") or "0" * bool(text) for text in (found[2], found[4] or ""))

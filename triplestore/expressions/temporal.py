@@ -74,7 +74,7 @@ CASTING: Final[dict[str, Function]] = {XSD + name: _cast(name) for name in CASTS
 
 
 def duration_of(d: Dialect, call: str) -> Value:
-    """The value of what `calendar.computed` gives, if it is no number."""
+    """The value of what `calendar.computed` gives, if it is not a number."""
     text, datatype, rest = (f"split_part({call}, '|', {place})" for place in (2, 1, 3))
     kind = f"CASE WHEN ({call}) IS NOT NULL THEN 3 END"
     return Value(kind, text, f"'{XSD}' || {datatype}", rest=rest, static="quantity", made=call)

@@ -82,7 +82,7 @@ class Specialised:
 
     @property
     def listed(self) -> Relation:
-        """The program's lists, with positions as they are in place of subjects: they are no terms."""
+        """The program's lists, with positions as they are in place of subjects: they are not terms."""
         if self._listed is None:
             layout = self.rules.layout
             places, heads, items = np.array(sorted(self.program.listed), dtype=np.int64).reshape(-1, 3).T

@@ -38,7 +38,7 @@ def _parts(url: str) -> SplitResult:
     except ValueError:
         faulty = True
     if faulty or any(character <= " " or character == "\x7f" for character in url):
-        raise UsageError(f"{url!r} is no address of an endpoint: give one as in http://example.org/sparql")
+        raise UsageError(f"{url!r} is not an address of an endpoint: give one as in http://example.org/sparql")
     if "@" in parts.netloc or "#" in url:
         raise UsageError(f"{url!r} names a user or a fragment, which an endpoint's address has not: leave it out")
     return parts

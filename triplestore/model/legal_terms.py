@@ -35,7 +35,7 @@ def check_characters(text: str) -> None:
     except UnicodeEncodeError as error:
         around = text[max(error.start - 20, 0) : error.end + 20]
         raise UsageError(
-            f"half of a surrogate pair is no character, in {around!r}: decode the text that it is of again,"
+            f"half of a surrogate pair is not a character, in {around!r}: decode the text that it is of again,"
             " by errors='replace' if need be"
         ) from None
 
@@ -50,7 +50,7 @@ def is_iri(text: str) -> bool:
 
 
 def check_legal(tokens: Collection[str]) -> None:
-    """Raise UsageError for the first of these tokens that is no legal term of RDF. The lexical form of a literal may
+    """Raise UsageError for the first of these tokens that is not a legal term of RDF. The lexical form of a literal may
     be anything, but for what `check_characters` refuses."""
     if (plain := _PLAIN.fullmatch("\n".join((*tokens, "")))) and plain[0].count("\n") == len(tokens):
         return
@@ -59,13 +59,13 @@ def check_legal(tokens: Collection[str]) -> None:
             _parse(token)
         except ValueError as error:
             raise UsageError(
-                f"{token!r} is no legal term of RDF ({error}): IRIs are absolute, with spaces and the like as"
+                f"{token!r} is not a legal term of RDF ({error}): IRIs are absolute, with spaces and the like as"
                 " %20; blank nodes and language tags are as N-Triples writes them"
             ) from None
 
 
 def _parse(token: str) -> None:
-    """Raise ValueError for what is no term."""
+    """Raise ValueError for what is not a term."""
     if token[0] == "<":
         pyoxigraph.NamedNode(token[1:-1])
         return

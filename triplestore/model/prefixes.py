@@ -163,9 +163,9 @@ class Prefixes:
 def check(name: str, iri: str) -> None:
     """Raise UsageError for a prefix that no Turtle document could declare."""
     if not _NAME.fullmatch(name):
-        raise UsageError(f"'{name}' is no prefix: letters, digits, dots, hyphens and underscores, a letter first")
+        raise UsageError(f"'{name}' is not a prefix: use letters, digits, '.', '-' and '_', a letter first")
     if not is_iri(iri):
-        raise UsageError(f"'{iri}' is no IRI that a prefix can stand for, as http://example.org/ is")
+        raise UsageError(f"'{iri}' is not an IRI that a prefix can stand for, as http://example.org/ is")
     if max(len(name), len(iri)) > LONGEST:
         raise UsageError(f"a prefix and its IRI have {LONGEST:,} characters at most")
 

@@ -287,7 +287,7 @@ def _as_triple(given: Any) -> Any:
         return given
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 3:
         raise UsageError(
-            f"{given!r} is no triple: give a list of tuples (subject, predicate, object), all rdflib terms"
+            f"{given!r} is not a triple: give a list of tuples (subject, predicate, object), all rdflib terms"
             " (the text of a SPARQL update is for `sparql_update`)"
         )
     return given

@@ -71,7 +71,7 @@ def split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise UsageError(f"{url} is no URL: {error}") from error
+        raise UsageError(f"{url} is not a URL: {error}") from error
 
 
 def of_hadoop(url: str) -> str:

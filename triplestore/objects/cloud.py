@@ -69,7 +69,7 @@ class CloudObjects:
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             raise PermissionError(EACCES, f"access is refused ({_reason(error)})", shown) from error
         except ValueError as error:
-            raise UsageError(f"{shown} is no name of an object: {_reason(error)}") from error
+            raise UsageError(f"{shown} is not a name of an object: {_reason(error)}") from error
         except (FileNotFoundError, exceptions.BaseError) as error:
             if "parsing Path" in str(error) or "empty path segment" in str(error):
                 raise StorageError(

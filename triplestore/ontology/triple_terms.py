@@ -87,7 +87,7 @@ def renamed(term: Node, names: Mapping[BNode, Node]) -> Node:
 
 
 def written(term: Node, atom: Callable[[Node], str]) -> str:
-    """A term as a pattern of SPARQL has it. atom: writes what is no triple term."""
+    """A term as a pattern of SPARQL has it. atom: writes what is not a triple term."""
     if isinstance(term, TripleTerm):
         return f"<<( {' '.join(written(part, atom) for part in parts(term))} )>>"
     return atom(term)

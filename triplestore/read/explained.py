@@ -55,7 +55,7 @@ class Explained:
         if it does not hold."""
         if isinstance(triple, str) or not isinstance(triple, Sequence) or len(triple) < 3:
             raise UsageError(
-                f"{triple!r} is no triple: give a tuple of subject, predicate and object, all rdflib terms"
+                f"{triple!r} is not a triple: give a tuple of subject, predicate and object, all rdflib terms"
             )
         s, p, o = triple[:3]
         return proofs.explain(self._session, (from_rdflib(s), from_rdflib(p), from_rdflib(o)))

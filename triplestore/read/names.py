@@ -46,13 +46,16 @@ def token_of(text: str, prefixes: Mapping[str, str], declared: str = "give --pre
         return _parsed(f"<{text}>", text)
     if name is not None:
         raise _unknown(name[1] or "", declared, f"; an IRI is <{text}>")
-    raise UsageError(f"'{text}' is no term: write an IRI, a prefixed name, _:label, or a literal as N-Triples does")
+    raise UsageError(f"'{text}' is not a term: write an IRI, a prefixed name, _:label, or a literal as N-Triples does")
 
 
 def graph_token(name: str) -> str:
     """The token of the name of a graph: an IRI, in angle brackets or without, or `_:label`. Raises UsageError."""
     check_text("the name of a graph", name)
-    token = _parsed(name if name.startswith(("<", "_:")) else f"<{name}>", name)
+    try:
+        token = _parsed(name if name.startswith(("<", "_:")) else f"<{name}>", name)
+    except UsageError as error:
+        raise UsageError(f"'{name}' cannot name a graph: give an absolute IRI or _:label") from error
     if token[0] == "(":
         raise UsageError(f"'{name}' is a triple term, which names no graph: give an IRI or _:label")
     return token
@@ -79,4 +82,4 @@ def _parsed(term: str, text: str) -> str:
     try:
         return term_token(term)
     except SyntaxError as error:
-        raise UsageError(f"'{text}' is no term: {place_and_reason(error)[2]}") from error
+        raise UsageError(f"'{text}' is not a term: {place_and_reason(error)[2]}") from error

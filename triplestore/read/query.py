@@ -64,7 +64,7 @@ def query(
 
 
 def _inline(bindings: Mapping[str, object]) -> Values:
-    """Bindings as inline data of one row. Raises UsageError for what is no name of a variable, or no value of one."""
+    """Bindings as inline data of one row. Raises UsageError for what is not a variable's name, or not its value."""
     from rdflib.term import Literal, Node
 
     from triplake.sparql.algebra import Values
@@ -78,7 +78,7 @@ def _inline(bindings: Mapping[str, object]) -> Values:
     terms = [value if isinstance(value, Node) else Literal(value) for value in bindings.values()]
     for name, term, value in zip(names, terms, bindings.values(), strict=True):
         if not isinstance(value, Node | str) and isinstance(term, Literal) and term.datatype is None:
-            raise UsageError(f"the binding of {name} is no value of a literal: give an rdflib term, not {value!r}")
+            raise UsageError(f"the binding of {name} is not a value of a literal: give an rdflib term, not {value!r}")
     return Values(tuple(names), (tuple(from_rdflib(term) for term in terms),))
 
 

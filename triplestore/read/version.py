@@ -104,7 +104,7 @@ class StoreVersion(Explained):
     def __contains__(self, triple: object) -> bool:
         """Whether a triple is in the closure; None is any term, as for `match`."""
         if not isinstance(triple, tuple):
-            raise UsageError(f"{triple!r} is no triple: write (s, p, o) in store, with rdflib terms")
+            raise UsageError(f"{triple!r} is not a triple: write (s, p, o) in store, with rdflib terms")
         return next(self.match(triple), None) is not None
 
     def __enter__(self) -> Self:
@@ -177,7 +177,7 @@ class StoreVersion(Explained):
     @property
     def services(self) -> tuple[str, ...]:
         """The SPARQL endpoints that SERVICE in queries and updates may ask, by their addresses: none, until you set
-        some. Raises UsageError for what is no address of http or https."""
+        some. Raises UsageError for what is not an address of http or https."""
         return self._session.services
 
     @services.setter
@@ -432,5 +432,5 @@ def _pattern(first: Node | Pattern | None, *others: Node | None) -> tuple[str | 
     terms."""
     given: Sequence[Node | None] = (first, *others) if not isinstance(first, tuple) else first
     if len(given) != len(others) + 1 or (isinstance(first, tuple) and any(term is not None for term in others)):
-        raise UsageError(f"{first!r} is no pattern: give {len(others) + 1} rdflib terms, None for any")
+        raise UsageError(f"{first!r} is not a pattern: give {len(others) + 1} rdflib terms, None for any")
     return tuple(None if term is None else from_rdflib(term) for term in given)

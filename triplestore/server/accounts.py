@@ -118,7 +118,7 @@ def read_accounts(file: str | Path) -> dict[str, Account]:
             if any(more) or not secret
             else f"'{name}' cannot be a name"
             if not NAME.fullmatch(name)
-            else f"'{role}' is no role: there are {', '.join(ROLES)}"
+            else f"'{role}' is not a role: there are {', '.join(ROLES)}"
             if role not in ROLES
             else "the secret is none that `triplake account` makes"
             if not _SECRET.fullmatch(secret)

@@ -180,7 +180,7 @@ async def _unpacked(packed: AsyncIterator[bytes], most: int) -> AsyncGenerator[b
                     yield found
                     await asyncio.sleep(0)  # a small chunk may hold much: others have a turn
     except zlib.error as error:
-        raise HttpError(400, f"the body is no gzip, though Content-Encoding says so ({error})") from error
+        raise HttpError(400, f"the body is not gzip, though Content-Encoding says so ({error})") from error
     if not unpack.eof:
         raise HttpError(400, "the gzip of the body ends before its end")
 
@@ -246,7 +246,7 @@ async def documents(request: Request, suffixes: Mapping[str, str], most: int) ->
         paths = []
         for number, (name, part) in enumerate(form.multi_items()):
             if not isinstance(part, UploadFile):
-                message = f"the part {shown(name)} of the form is no file"
+                message = f"the part {shown(name)} of the form is not a file"
                 raise HttpError(400, f"{message}: give it a filename and a content type")
             paths.append(Path(folder, f"body{number}{_suffix(part.content_type, suffixes)}"))
             with naming(paths[-1]), paths[-1].open("wb") as out:

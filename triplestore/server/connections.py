@@ -81,7 +81,7 @@ class Connection(H11Protocol):
             else:
                 msg = f"the headers are longer than {MAX_HEAD:,} bytes"
         elif isinstance(error, h11.RemoteProtocolError):
-            msg = f"this is no HTTP: {error}"
+            msg = f"this is not HTTP: {error}"
         self._refuse(status, msg)
 
     def pause_writing(self) -> None:

@@ -102,7 +102,7 @@ def _graph(request: Request, sent: Parameters) -> str | None:
     if len(named) > 1:
         raise HttpError(400, "the request names more than one graph: name one")
     if named and not is_absolute(named[0]):
-        raise HttpError(400, f"graph: '{shown(named[0])}' is no absolute IRI")
+        raise HttpError(400, f"graph: '{shown(named[0])}' is not an absolute IRI")
     return named[0] if named else None
 
 

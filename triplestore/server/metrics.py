@@ -44,7 +44,7 @@ class Observed(Protocol):
 def address_of(path: str) -> str:
     """What a request is counted as by its path."""
     root, _, first = path.partition("/")
-    first = root or first.partition("/")[0]  # what is no path, as that of `OPTIONS *`, has no root
+    first = root or first.partition("/")[0]  # what is not a path, as that of `OPTIONS *`, has no root
     return first if first in _ADDRESSES else "page" if not first else "other"
 
 

@@ -208,11 +208,11 @@ def _seconds(sent: Parameters) -> float | None:
 
 
 def _graphs(sent: Parameters, name: str) -> list[str]:
-    """The graphs that a parameter names. Raises HttpError (400) for what is no absolute IRI."""
+    """The graphs that a parameter names. Raises HttpError (400) for what is not an absolute IRI."""
     found = [iri for iri in sent.get(name, ()) if iri]
     for iri in found:
         if not is_absolute(iri):
-            raise HttpError(400, f"{name}: '{shown(iri)}' is no absolute IRI")
+            raise HttpError(400, f"{name}: '{shown(iri)}' is not an absolute IRI")
     return found
 
 

@@ -101,7 +101,7 @@ def listen(
         listening.bind((host.strip("[]"), port))
     except UnicodeError as error:  # what no name of a host can be
         listening.close()
-        raise UsageError(f"cannot listen on {host}:{port}: it is no name of a host; try another --host") from error
+        raise UsageError(f"cannot listen on {host}:{port}: it is not the name of a host; try another --host") from error
     except OSError as error:
         listening.close()
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"

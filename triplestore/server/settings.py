@@ -104,7 +104,7 @@ class Certificate:
                 one.load_cert_chain(self.file, self.key, password=lambda: "")
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", None) or error
-            raise UsageError(f"{self.file} and {self.key} are no certificate and its key, as PEM: {reason}") from error
+            raise UsageError(f"{self.file} and {self.key} are not a certificate and its key (PEM): {reason}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,4 +104,4 @@ def _time(request: Request) -> int | None:
     try:
         return None if given is None else time_of(given)
     except ValueError:
-        raise HttpError(400, f"'{shown(given)}' is no time: give an integer, or as 2024-05-01T12:00:00Z") from None
+        raise HttpError(400, f"'{shown(given)}' is not a time: give an integer, or as 2024-05-01T12:00:00Z") from None

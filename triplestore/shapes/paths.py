@@ -41,7 +41,7 @@ def read_path(graph: ShapesGraph, shape: str, node: str, around: tuple[str, ...]
     if FIRST in kinds:  # a list, whatever else it is: the tests path-strange of the W3C
         return _chain(Sequence, [inner(part) for part in _several(graph, shape, node)])
     if len(kinds) != 1:
-        few = "is no path of SHACL's" if not kinds else "is several kinds of path at once"
+        few = "is not a path of SHACL's" if not kinds else "is several kinds of path at once"
         raise graph.fault(shape, f"the path's blank node {few}: write an IRI, a list, [ sh:inversePath .. ] ..")
     kind = kinds[0]
     part, *others = found[kind]

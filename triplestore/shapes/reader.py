@@ -1,5 +1,5 @@
 """Shapes graph to shapes (SHACL, section 2 and 4). What is ill-formed is refused with the shape's name, and so are
-shapes that refer to themselves, and what is no part of SHACL Core: nothing is passed over in silence."""
+shapes that refer to themselves, and what is not part of SHACL Core: nothing is passed over in silence."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class _Reader:
             )
         if name[0] == '"':
             holder = (self.around or [name])[-1]
-            raise self.graph.fault(holder, f"it refers to {show(name)} as a shape: a literal is no shape")
+            raise self.graph.fault(holder, f"it refers to {show(name)} as a shape: a literal is not a shape")
         found = self.graph.predicates(name)
         if not found and name[0] == "<":
             raise self.graph.fault(
@@ -228,7 +228,7 @@ class _Reader:
     def _beyond(self, name: str, what: str) -> UnsupportedError:
         """That a shape has what is not in SHACL Core."""
         return UnsupportedError(
-            f"{self.graph.name}: {self.graph.shown(name)}: {what} is no part of SHACL Core, which is what Triplake "
+            f"{self.graph.name}: {self.graph.shown(name)}: {what} is not part of SHACL Core, which is what Triplake "
             "validates: take it out"
         )
 

@@ -45,7 +45,7 @@ def backup(store: str | Path, dest: str | Path) -> BackedUp:
     if not source.numbers():
         source.read()  # says why
     if within(source.path, target.path) or within(target.path, source.path):
-        raise UsageError(f"{dest} is not apart from {store}; give another folder for the backup")
+        raise UsageError(f"{dest} overlaps with {store}: give another folder for the backup")
     if target.exists():
         target.check()
         _same_store(source, target)
@@ -66,7 +66,9 @@ def restore(store: str | Path, copy: str | Path) -> BackedUp:
     """
     source, target = Versions(copy), Versions(store)
     if not _is_store(source):
-        raise UsageError(f"{copy} is no backup: there is no store; name what `triplake backup {store} DEST` has made")
+        raise UsageError(
+            f"{copy} is not a backup: there is no store in it; name what `triplake backup {store} DEST` made"
+        )
     source.check()
     if not source.numbers():
         source.read()
@@ -176,7 +178,7 @@ def _same_store(source: Versions, target: Versions, either: bool = False) -> Non
     neither a version nor a file in common, if any; or, unless `either` may be ahead, newer ones in `target`."""
     ours, theirs = source.numbers(), target.numbers()
     copy, store = (source, target) if either else (target, source)
-    no_backup = f"{copy.path} is no backup of {store.path}"
+    no_backup = f"{copy.path} is not a backup of {store.path}"
     common = sorted({*ours} & {*theirs})
     for number in common:
         one, other = _manifest(source, number), _manifest(target, number)

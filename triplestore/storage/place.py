@@ -43,7 +43,7 @@ class Place(Protocol):
     # -- texts -----------------------------------------------------------------------------------------------------
 
     def read(self, name: str) -> str:
-        """Raises FileNotFoundError (NotADirectoryError where the store is no folder)."""
+        """Raises FileNotFoundError (NotADirectoryError where the store is not a folder)."""
 
     def create(self, name: str, text: str) -> None:
         """Make a file, whole and durable on return, if nobody has made it: FileExistsError then."""

@@ -24,10 +24,10 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 
 
 def place_of(path: str | os.PathLike[str]) -> Place:
-    """Where the store of a path, or a URL, is. Raises UsageError for what is no path, one that is empty or too long, a
-    URL of another kind, or one with what is secret."""
+    """Where the store of a path, or a URL, is. Raises UsageError for what is not a path, one that is empty or too long,
+    a URL of another kind, or one with what is secret."""
     if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
-        raise UsageError(f"{path!r} is no path of a store: give a text, or a pathlib.Path")
+        raise UsageError(f"{path!r} is not a path of a store: give a text, or a pathlib.Path")
     if not text:
         raise UsageError("the path of the store is empty: give a folder; . is the current one")
     if text == ":memory:":
@@ -35,7 +35,7 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     found = _URL.match(text)
     if found is None:
         if _BEGINS.match(text) and not os.path.exists(text):
-            raise UsageError(f"{text} is no URL, which has :// after its scheme, and there is no such folder")
+            raise UsageError(f"{text} is not a URL, which has :// after its scheme, and there is no such folder")
         try:
             os.stat(path)
         except OSError as error:

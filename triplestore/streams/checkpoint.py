@@ -77,7 +77,7 @@ class Checkpoint:
         """version: of the store, which answers from now on; the answers before may be those of another. Raises
         UsageError where it is of other queries."""
         if Path(folder).exists() and not Path(folder).is_dir():
-            raise UsageError(f"{folder} is no folder, which a checkpoint is kept in")
+            raise UsageError(f"{folder} is not a folder, which a checkpoint is kept in")
         self._path = Path(folder, FILE)
         text = json.dumps([[q.text, q.operator, [[n, w.width, w.step] for n, w in q.windows]] for q in queries])
         self._queries, self._version = hashlib.sha256(text.encode()).hexdigest(), version
@@ -89,7 +89,7 @@ class Checkpoint:
                 self.state = State(**found)
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise UsageError(
-                    f"{self._path} is no checkpoint, or damaged: give another folder, or remove it"
+                    f"{self._path} is not a checkpoint, or damaged: give another folder, or remove it"
                 ) from None
             if self.state.queries != self._queries:
                 raise UsageError(

@@ -32,7 +32,7 @@ class Posted:
 
     def put(self, body: bytes, name: str) -> int | None:
         """Add lines; how many timed triples they are. None: too much waits already, and nothing was added. name: what
-        errors call the piece. Raises InputError for a line that is no timed triple: nothing was added then."""
+        errors call the piece. Raises InputError for a line that is not a timed triple: nothing was added then."""
         count = 0
         for chunk in chunks(io.BytesIO(body)):
             for error in chunk.bad.first:

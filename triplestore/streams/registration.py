@@ -256,7 +256,7 @@ class _Registration:
 def _window(text: str) -> Window:
     found = _RANGE.fullmatch(text)
     if found is None:
-        raise UsageError(f"'[{text}]' is no window: write [RANGE 5m STEP 1m], or [RANGE 5m] for one that tumbles")
+        raise UsageError(f"'[{text}]' is not a window: write [RANGE 5m STEP 1m], or [RANGE 5m] for one that tumbles")
     return Window.of(found["range"], found["step"])
 
 

@@ -107,13 +107,13 @@ def chunks(
     elif isinstance(source, Iterable):
         yield from _of_tuples(source)
     else:
-        raise UsageError(f"{type(source).__name__} is no source of a stream: give a path, a file or an iterable")
+        raise UsageError(f"{type(source).__name__} is not a source of a stream: give a path, a file or an iterable")
 
 
 def there(source: str | Path) -> Path:
     """The path of a file or folder. Raises UsageError where there is none."""
     if not (path := Path(source)).exists():
-        raise UsageError(f"no file {path}: give the stream's file or folder, or - for standard input")
+        raise UsageError(f"there is no file {path}: give the stream's file or folder, or - for standard input")
     return path
 
 
@@ -231,7 +231,7 @@ def _told(error: Exception, head: bytes) -> str:
     if head[:1] == b"{":
         return f"a line of JSON that cannot be read: {error}"
     text = head[:40].decode(errors="replace")
-    return f"'{text}' is no time: a line is TIME TRIPLE ., the time a number or as 2024-05-01T12:00:00Z"
+    return f"'{text}' is not a time: a line is TIME TRIPLE ., the time a number or as 2024-05-01T12:00:00Z"
 
 
 def _without_a(line: bytes) -> bytes:
@@ -263,7 +263,7 @@ def _of_tuples(source: Iterable[Any]) -> Iterator[Chunk]:
             moment, (s, p, o) = item
             chunk.times.append(time_of(moment if isinstance(moment, int) else moment.isoformat()))
         except (TypeError, ValueError, AttributeError):
-            raise UsageError(f"'{item}' is no timed triple: give (time, (subject, predicate, object))") from None
+            raise UsageError(f"'{item}' is not a timed triple: give (time, (subject, predicate, object))") from None
         tokens = (from_rdflib(s), from_rdflib(p), from_rdflib(o))
         chunk.lines.append((" ".join(map(to_ntriples, tokens)) + " .").encode())
         chunk.numbers.append(number)

@@ -46,7 +46,7 @@ def duration(text: str) -> int:
         value = Decimal(0)
     if not 1 <= value < FOREVER // 4 or value != int(value):
         raise UsageError(
-            f"'{text}' is no duration: give a number of ms, s, m, h or d (5m), or one of XML Schema (PT5M)"
+            f"'{text}' is not a duration: give a number of ms, s, m, h or d (5m), or one of XML Schema (PT5M)"
         )
     return int(value)
 

@@ -86,7 +86,7 @@ def copy(session: Session, path: str | Path) -> None:
     """See `Store.copy`."""
     target = Versions(path)
     if within(target.path, session.versions.path):
-        raise UsageError(f"{path} is not apart from {session.path}; give another folder for the copy")
+        raise UsageError(f"{path} overlaps with {session.path}: give another folder for the copy")
     target.create()
     with withdrawing(target):
         copied = Workspace(session.engine, session.versions, session.manifest)

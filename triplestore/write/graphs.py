@@ -48,7 +48,7 @@ def own_name(name: str) -> str:
     if name == DEFAULT:
         return ""
     if name in (ASSERTED, INFERRED):
-        raise UsageError(f"{name} is no graph that can be changed: name a graph, or {DEFAULT}")
+        raise UsageError(f"{name} is not a graph that can be changed: name a graph, or {DEFAULT}")
     return name
 
 

@@ -54,7 +54,7 @@ class Into:
         """The name (a token) of a file's graph, empty for the unnamed one. Raises UsageError where it has none."""
         if self.per_file:
             if source.base == "":
-                raise UsageError(f"{source.name} is no file, by whose IRI a graph could be named: give the graph's IRI")
+                raise UsageError(f"{source.name} is not a file whose IRI could name a graph: give the graph's IRI")
             return f"<{source.base or source.place}>"
         return own_name(self.name) if self.name else ""
 

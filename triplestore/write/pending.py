@@ -33,7 +33,7 @@ class Pending:
         return self.clear or bool(self.add) or bool(self.delete)
 
     def put(self, insert: bool, quads: Iterable[Quad]) -> None:
-        """Add, or delete, quads. Raises UsageError for a name that is no graph's own."""
+        """Add, or delete, quads. Raises UsageError for a name that is not a graph's own."""
         union = self.default_graph == DefaultGraph.UNION
         for quad in quads:
             place = quad if len(quad) == TRIPLE or own_name(quad[TRIPLE]) else quad[:TRIPLE]

@@ -35,14 +35,14 @@ def update(session: Session, add: Iterable[Any], delete: Iterable[Any], algorith
 
 def sides(add: Iterable[Any], delete: Iterable[Any]) -> tuple[list[Quad], list[Quad]]:
     """The quads of rdflib to add, and those to delete; one in both is added. What is deleted may be what an older
-    version stored, which is legal or not. Raises UsageError for what is no triple of RDF."""
+    version stored, which is legal or not. Raises UsageError for what is not a triple of RDF."""
     added = dict.fromkeys(to_add(add))
     return list(added), [quad for quad in dict.fromkeys(to_delete(delete)) if quad not in added]
 
 
 def to_add(quads: Iterable[Any]) -> list[Quad]:
-    """Quads of rdflib to add. Raises UsageError for what is no triple of RDF: rdflib lets a literal be a subject, and
-    anything a predicate."""
+    """Quads of rdflib to add. Raises UsageError for what is not a triple of RDF: rdflib lets a literal be a subject,
+    and anything a predicate."""
     found = from_rdflib_quads(quads)
     for s, p, *_ in found:
         if s[0] in '"(' or p[0] != "<":

@@ -264,7 +264,7 @@ def read_changes(
     suffix = _suffix(path)
     if not Path(path).is_file():
         what = "an update is read from a file: write it to one (.ru)" if "{" in path else "check the path"
-        raise UsageError(f"{path}: no such file; {what}")
+        raise UsageError(f"{path}: there is no such file: {what}")
     if suffix in PATCH_SUFFIXES:
         return [*read_patch(path)]
     if suffix in SPARQL_SUFFIXES:

@@ -63,7 +63,7 @@ class TestResources:
         page.goto("/#/search?text=nowhere")
         expect(page.get_by_text("nothing found")).to_be_visible()
         page.goto("/#/search?text=a~")
-        expect(page.get_by_role("alert")).to_contain_text("a search knows no '~'")
+        expect(page.get_by_role("alert")).to_contain_text("means nothing in a search")
 
     def test_nothing_known(self, page: Page) -> None:
         page.get_by_role("combobox", name="Find words or a resource").fill("nobody:x")

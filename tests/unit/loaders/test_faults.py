@@ -269,7 +269,7 @@ def test_files_of_unknown_suffixes_are_named_with_what_they_seem_to_be() -> None
     with pytest.raises(UsageError, match=f"^{len(UNKNOWN)} files cannot be read:") as caught:
         sources(list(UNKNOWN))
     for name, (_, says) in UNKNOWN.items():
-        assert re.search(rf"\n  {name}: its suffix tells no RDF syntax; .*{re.escape(says)}", str(caught.value)), name
+        assert re.search(rf"\n  {name}: its suffix does not tell .*; .*{re.escape(says)}", str(caught.value)), name
     with pytest.raises(FaultyFilesError) as several:
         sources(["nowhere.nt", "x.foo", "*.zzz"])
     assert [fault.file for fault in several.value.faults] == ["nowhere.nt", "*.zzz", "x.foo"]
@@ -279,8 +279,8 @@ def test_skip_leaves_out_files_of_unknown_suffixes() -> None:
     Path("x.md").write_text("# Read me\n")
     Path("right.nt").write_bytes(text_of(Syntax.NTRIPLES, "right"))
     outcome = run("load", "kg", "x.md", "right.nt", "--on-error", "skip", "--rules", "none")
-    assert (outcome.code, "warning: x.md: its suffix tells no RDF syntax" in outcome.err) == (3, True)
-    assert Path("kg.rejects").read_text().startswith("# x.md: its suffix tells no RDF syntax")
+    assert (outcome.code, "warning: x.md: its suffix does not tell the RDF syntax" in outcome.err) == (3, True)
+    assert Path("kg.rejects").read_text().startswith("# x.md: its suffix does not tell the RDF syntax")
     with Store.open("kg") as store:
         assert store.stats().asserted == 3
     assert run("load", "kg", "nowhere.nt", "right.nt", "--on-error", "skip").code == 3

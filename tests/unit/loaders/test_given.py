@@ -139,7 +139,7 @@ def test_nothing_is_kept_of_what_cannot_be_read(
 def test_what_has_no_iri_names_no_graph(make_store: MakeStore, scratch: Path) -> None:
     store = make_store(["none"])
     for given in ({"data": "<urn:a> <urn:b> 2 .", "format": "ttl"}, {}):
-        with pytest.raises(UsageError, match="is no file, by whose IRI a graph could be named"):
+        with pytest.raises(UsageError, match="is not a file whose IRI could name a graph"):
             store.load(*([] if given else [Graph()]), graph_per_file=True, **given)  # type: ignore[arg-type]
     assert [*scratch.glob("triplake-*.*")] == []
 
@@ -149,7 +149,7 @@ def test_what_has_no_iri_names_no_graph(make_store: MakeStore, scratch: Path) ->
     [
         ("/none", "the server answered 404"),
         ("/gone", "the server answered 410"),
-        ("/page", "its media type is text/html, and its suffix tells no RDF syntax; this seems to be an HTML page"),
+        ("/page", "its suffix does not tell the RDF syntax; this seems to be an HTML page"),
         ("/bad", "/bad:1:"),
         ("/away", "redirects to ftp://127.0.0.1/a.ttl, which is not on the web"),
         ("/round", "the server answered 302"),
@@ -264,7 +264,7 @@ def test_open_files_and_texts(tmp_path: Path, scratch: Path) -> None:
                 store.load(**options)
         with pytest.raises(UsageError, match="<file> has no suffix"):
             store.load(io.BytesIO(b""))
-        with pytest.raises(UsageError, match="3 is no path"):
+        with pytest.raises(UsageError, match="3 is not a path"):
             store.load(3)  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="half of a surrogate pair"):
             store.load(data="<a:\ud800>", format="nt")

@@ -171,7 +171,7 @@ def test_base_of_documents(engine: Engine, tmp_path: Path) -> None:
 def test_bases_are_absolute_iris(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "x.ttl", "<> <#p> <c> .")
     for base in ("x", "http://e/a b", "http://e/<"):
-        with pytest.raises(UsageError, match=f"^the base {base} is no absolute IRI"):
+        with pytest.raises(UsageError, match=f"^the base {base} is not an absolute IRI"):
             read(engine, Source(str(path), Syntax.TURTLE, "named", base))
     monkeypatch.setattr(import_module("triplake.loaders.sources"), "matching", lambda url: [url])
     (found,) = sources(["s3://lake/a b%.ttl"])
@@ -310,5 +310,5 @@ def test_standard_input(engine: Engine, monkeypatch: pytest.MonkeyPatch, pack: t
 
 
 def test_a_list_is_no_path() -> None:
-    with pytest.raises(UsageError, match=r"\['a.nt'\] is no path: give each file"):
+    with pytest.raises(UsageError, match=r"\['a.nt'\] is not a path: give each file"):
         sources([["a.nt"]])  # type: ignore[list-item]

@@ -175,9 +175,9 @@ def test_a_folder_says_what_it_does_not_read(folder: Path) -> None:
     assert outcome.code == 0
     told = [line for line in outcome.err.splitlines() if line.startswith("not read: ")]
     assert told == [
-        "not read: data/b.csv (its suffix tells no RDF syntax)",
-        "not read: data/catalog-v001.xml (it is no RDF/XML: its first element is <catalog>)",
-        "not read: data/read.me (its suffix tells no RDF syntax)",
+        "not read: data/b.csv (its suffix does not tell the RDF syntax)",
+        "not read: data/catalog-v001.xml (it is not RDF/XML: its first element is <catalog>)",
+        "not read: data/read.me (its suffix does not tell the RDF syntax)",
     ]
 
 

@@ -194,7 +194,7 @@ COLUMN = f"<{EX}{{id}}> <{EX}p> {{v}}"
 
 class TestPandas:
     def test_what_a_gap_makes_of_a_column(self, store: Store) -> None:
-        """Of whole numbers it makes doubles with NaN, which is no value; IRIs and texts have no fraction."""
+        """Of whole numbers it makes doubles with NaN, which is not a value; IRIs and texts have no fraction."""
         frame = pd.DataFrame({"id": [1, None, 3.5, 2], "v": [1, 2, None, 4], "w": ["x", None, "", "z"]})
         store.load_table(frame, template=COLUMN + f'. <{EX}s> <{EX}p> "{{v}}{{w}}"')
         assert values(store) == {
@@ -287,18 +287,18 @@ def tokens(store: Store) -> set[tuple[str, str]]:
     [
         (f"<{EX}{{idd}}> a <{EX}T>", r"line 1.*: table 1 has no column 'idd': is \{id\} meant\? It has id, v"),
         ("{id} a <x:y>", r"\{id\} is a literal, which a subject cannot be: write <\{id\}> where .* else <http://example"),
-        ("<{id}/x> a <x:y>", "is no absolute IRI: begin it with its scheme"),
+        ("<{id}/x> a <x:y>", "is not an absolute IRI: begin it with its scheme"),
         ("ex:{id} a <x:y>", "line 1, column 1: the prefix 'ex:' is not declared: begin with PREFIX ex: <http://...>"),
         ("<x:{id}>\n  <x:p> {id", r"line 2, column 9: this is no \{column\}"),
         ("<x:{id}> <x:p> 'a{b'", r"a brace of the text itself is written \\\{"),
         ("<x:{id}> <x:p>", "expected an object: .*, found the end of the template"),
         ("<x:{id}> <x:p> 1 <x:q>", "expected ';', ',' or '.', found '<x:q>'"),
         ("<x:{id}> <x:p> {id}^^<x:{v}>", "a datatype is one IRI, whatever the row"),
-        ("<x:{id}> <x:p> 'x'@a-toolongtag", "no language tag"),
+        ("<x:{id}> <x:p> 'x'@a-toolongtag", "not a language tag"),
         ("BASE <x:y> <x:{id}> a <x:y>", "templates have no base"),
         ("", "the template has no triples"),
         ("<x:{id}> <x:p> {l}", "column 'l' of table 1 is of type BIGINT.., which gives no term: unnest it"),
-        ("<{v}> a <x:y>", r"table 1: row 1, column 'v': 'x' is no absolute IRI .*its scheme.*encodes"),
+        ("<{v}> a <x:y>", r"table 1: row 1, column 'v': 'x' is not an absolute IRI .*its scheme.*encodes"),
     ],
 )  # fmt: skip
 def test_wrong_templates(store: Store, template: str, message: str) -> None:
@@ -332,13 +332,13 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
         ("short.csv", InputError, "short.csv:3"),
         ("twice.csv", InputError, "twice.csv:1: more than one column is called 'v': give each a name of its own"),
         ("case.csv", InputError, "case.csv:1: more than one column is called 'id'"),
-        ("open.csv", InputError, r"open.csv:1: this is no line of names of columns .*: is a quote closed\?"),
-        ("line.csv", InputError, "line.csv:1: this is no line of names of columns"),
+        ("open.csv", InputError, r"open.csv:1: this is not a line of column names .*: is a quote closed\?"),
+        ("line.csv", InputError, "line.csv:1: this is not a line of column names"),
         ("ends.csv", InputError, "ends.csv: its lines end in several ways"),
         ("latin.csv", InputError, "latin.csv.*not UTF-8: convert it"),
         ("no.parquet", InputError, "no.parquet: "),
         ("none.csv", InputError, "none.csv: there is no such file: check the path"),
-        ("t.txt", UsageError, "t.txt: the suffix tells no format of tables; use .csv"),
+        ("t.txt", UsageError, "t.txt: the suffix does not tell the table's format; use .csv"),
         ("", UsageError, "is a folder: name the tables in it"),
     ):
         with pytest.raises(kind, match=message):
@@ -352,7 +352,7 @@ def test_wrong_tables(store: Store, tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=message):
             store.load_table(rows, template=COLUMN)
-    with pytest.raises(UsageError, match="int is no table: give a DataFrame"):
+    with pytest.raises(UsageError, match="int is not a table: give a DataFrame"):
         store.load_table(5, template=COLUMN)
     with pytest.raises(InputError, match=r"T.ttl: cannot read the template: No such file"):
         store.load_table([{"id": 1}], template=tmp_path / "T.ttl")

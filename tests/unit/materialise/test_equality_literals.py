@@ -144,7 +144,7 @@ def test_a_store_reasons_with_literals(make_store: MakeStore, tmp_path: Path, eq
     assert rows(store, "SELECT ?s { ?s owl:sameAs 42 }") == [(v,), (w,)]
     assert rows(store, "SELECT ?t { :w a ?t FILTER(?t = xsd:integer) }") == [(f"<{XSD}integer>",)]
     assert rows(store, "SELECT ?o { :h :q ?o }") == sorted([(typed("+42", "integer"),), (v,), (w,), (x,)])
-    assert rows(store, "SELECT ?o { :h :q ?o . ?o :p ?y }") == [(v,), (w,)], "a literal is no subject"
+    assert rows(store, "SELECT ?o { :h :q ?o . ?o :p ?y }") == [(v,), (w,)], "a literal is not a subject"
     assert rows(store, "SELECT ?o { :a :f ?o }") == [('"one"',), (b,)]
     assert rows(store, "SELECT ?o { :h :q/:p ?o }") == rows(store, "SELECT ?o { :v :p ?o . ?v :p ?o }")
     assert rows(store, "SELECT ?y { 42 :p ?y }") == rows(store, "SELECT ?y { 42 (:p|:q)+ ?y }") == []

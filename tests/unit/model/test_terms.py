@@ -139,7 +139,7 @@ def test_people_see_what_is_stored(tmp_path: Path) -> None:
 def test_what_is_no_triple(tmp_path: Path, given: object) -> None:
     with Store.create(tmp_path / "kg", ["none"]) as store:
         for change in ({"add": given}, {"delete": given}):
-            with pytest.raises(UsageError, match=r"is no triple: give a list of tuples .* for `sparql_update`\)"):
+            with pytest.raises(UsageError, match=r"is not a triple: give a list of tuples .* for `sparql_update`\)"):
                 store.update(**change)  # type: ignore[arg-type]
         for graph in ("a graph", Literal("a graph")):
             with pytest.raises(UsageError, match="graph"):
@@ -218,12 +218,12 @@ def test_what_is_no_legal_term_is_not_stored(tmp_path: Path, term: Any, caplog: 
     caplog.set_level(logging.CRITICAL)
     with Store.create(tmp_path / "kg", ["none"]) as store:
         for more in ([], LEGAL):  # the plain ones are all known at once
-            with pytest.raises(UsageError, match="is no legal term of RDF"):
+            with pytest.raises(UsageError, match="is not a legal term of RDF"):
                 store.update(add=[(EX.a, EX.p, other) for other in (*more, term)])
         if not isinstance(term, Literal | TripleTerm):
-            with pytest.raises(UsageError, match="is no legal term of RDF"):
+            with pytest.raises(UsageError, match="is not a legal term of RDF"):
                 store.update(add=[(term, EX.p, EX.a)])
-            with pytest.raises(UsageError, match="is no legal term of RDF"):
+            with pytest.raises(UsageError, match="is not a legal term of RDF"):
                 store.update(add=[(EX.a, EX.p, EX.a, term)])
         assert list(store.match(object=term)) == list(store.match_quads(object=term)) == []  # may be asked for
         assert list(store.query("SELECT * { ?s ?p ?o }", bindings={"o": term})) == []
@@ -255,7 +255,7 @@ def test_half_a_surrogate_pair(tmp_path: Path) -> None:
                 lambda term=term: store.load(Graph().add((EX.a, EX.p, term))),  # type: ignore[misc]
             ]
             for ask in asks:
-                with pytest.raises(UsageError, match="half of a surrogate pair is no character"):
+                with pytest.raises(UsageError, match="half of a surrogate pair is not a character"):
                     ask()
 
 
@@ -264,7 +264,7 @@ def test_what_is_no_legal_term_in_a_graph_of_rdflib(tmp_path: Path) -> None:
     graph = Graph(store="Triplake")
     graph.open(str(tmp_path / "kg"), create=True)
     graph.add((EX.a, EX.p, EX.b))
-    with pytest.raises(UsageError, match="'_:a b' is no legal term of RDF"):
+    with pytest.raises(UsageError, match="'_:a b' is not a legal term of RDF"):
         graph.add((EX.a, EX.p, BNode("a b")))
     assert list(graph) == [(EX.a, EX.p, EX.b)]
     graph.close()

@@ -97,8 +97,8 @@ def test_terms(store: Path) -> None:
     ("arguments", "said"),
     [
         (("ex:ada", "a"), "one triple"),
-        (("ada", "a", "a"), "'ada' is no term"),
-        (("<ada", "a", "a"), "'<ada' is no term"),
+        (("ada", "a", "a"), "'ada' is not a term"),
+        (("<ada", "a", "a"), "'<ada' is not a term"),
         (("a", "a", "a", "--prefix", "nonsense"), "NAME=IRI"),
         (("e:ada", "a", "e:A"), "the prefix 'e:' is not declared: give --prefix e=IRI; an IRI is <e:ada>"),
         ((":ada", "a", "owl:Thing"), "the prefix ':' is not declared"),

@@ -145,7 +145,7 @@ def test_names_come_from_labels_iris_or_lines() -> None:
         (
             AGE + "[a swrl:BuiltinAtom ; swrl:builtin :mine ; swrl:arguments (:x)]",
             "",
-            "atom 2 of the body: <http://e/mine> is no built-in of SWRL's",
+            "atom 2 of the body: <http://e/mine> is not a built-in of SWRL's",
         ),
     ],
 )

@@ -260,7 +260,7 @@ def test_construct(graph: Graph) -> None:
     triples = list(result.tokens())
     by = {(s, o) for s, p, o in triples if p == e("by")}
     assert by == {(y, x) for x in CLASSES[0] for y in CLASSES[1]} | {(e("c"), e("c"))}
-    assert not any(p == e("no") for _, p, _ in triples)  # a literal is no subject
+    assert not any(p == e("no") for _, p, _ in triples)  # a literal is not a subject
     made = {s for s, p, _ in triples if p == e("of")}
     assert len(made) == len(by)
     again = query(graph, PREFIX + "CONSTRUCT { _:z :of ?x } { ?x :knows ?y }")

@@ -147,8 +147,8 @@ def test_annotations_are_joined_with_their_triples(engine: Engine) -> None:
 
 REFUSED = {
     "SELECT * { ?s ?p <<( ?a ?b >> }": "expected a term",
-    "SELECT * { ?s ?p <<( 'a' ?b ?c )>> }": "a literal is no subject",
-    "SELECT * { ?s ?p << 'a' ?b ?c >> }": "a literal is no subject",
+    "SELECT * { ?s ?p <<( 'a' ?b ?c )>> }": "a literal cannot be the subject of a triple term",
+    "SELECT * { ?s ?p << 'a' ?b ?c >> }": "a literal cannot be the subject of a triple term",
     "SELECT * { ?s :p/:q ?o {| :a :b |} }": "plain predicate",
     "SELECT * { VALUES ?x { <<( ?a :p :b )>> } }": "without variables",
     "CONSTRUCT WHERE { ?r :p <<( _:s :p ?o )>> }": "a blank node within",

@@ -172,8 +172,8 @@ def test_duplicates_are_one_and_renewed(kg: Path) -> None:
     ("source", "message"),
     [
         ("nowhere.txt", "no file"),
-        (7, "no source"),
-        ([(1, 2)], "no timed triple"),
+        (7, "not a source"),
+        ([(1, 2)], "not a timed triple"),
         ([(2**63, ())], "no"),
         (io.StringIO("1 <a:b> <a:b> <a:b> ."), "as text"),
     ],
@@ -328,7 +328,7 @@ def test_files_of_answers(kg: Path, tmp_path: Path) -> None:
     assert not output.exists()
     assert run(*command[:-1], os.devnull).code == 0
     (tmp_path / "c" / "stream.json").write_text("{")
-    assert "is no checkpoint" in run(*taken_up).err
+    assert "is not a checkpoint" in run(*taken_up).err
     assert run(*command).code == 0
     assert output.read_text() == whole
 

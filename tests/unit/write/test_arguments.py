@@ -18,7 +18,7 @@ from triplestore.materialise.limits import Limits
 from triplestore.model.errors import UsageError
 from triplestore.storage.retention import Retention
 
-WRONG = "<urn:a> <urn:p> <urn:b> .\nthis is no triple\n"
+WRONG = "<urn:a> <urn:p> <urn:b> .\nthis is not a triple\n"
 
 
 @pytest.mark.parametrize("on_error", ["Stop", "STOP", "ignore", "", None, ["stop"]])
@@ -62,15 +62,15 @@ OTHERS: dict[str, tuple[Callable[[Any], object], str]] = {
     "limits": (lambda s: Limits(terms=1.5), "max_terms is a whole number, 1 or more: not 1.5"),
     "binding": (
         lambda s: s.query("ASK {}", bindings={"x": object()}),
-        "the binding of x is no value of a literal: give",
+        "the binding of x is not a value of a literal: give",
     ),
     "no binding": (
         lambda s: s.query("ASK {}", bindings={"x": None}),
-        "the binding of x is no value of a literal: give",
+        "the binding of x is not a value of a literal: give",
     ),
     "bindings": (lambda s: s.query("ASK {}", bindings=["x"]), "bindings are a dict, variables -> rdflib terms"),
-    "pair": (lambda s: s.explain((A, A)), "is no triple: give a tuple of subject, predicate and object"),
-    "text": (lambda s: s.explain("a b c"), "'a b c' is no triple: give a tuple of subject, predicate and object"),
+    "pair": (lambda s: s.explain((A, A)), "is not a triple: give a tuple of subject, predicate and object"),
+    "text": (lambda s: s.explain("a b c"), "'a b c' is not a triple: give a tuple of subject, predicate and object"),
     "add": (lambda s: s.update(add=None), r"None holds no triples: give an iterable of them, .* or \(\) for none"),
     "delete": (lambda s: s.update(delete=None), "None holds no triples: give an iterable of them"),
     "memory_limit": (lambda s: Store.create("kg", memory_limit=5), "a memory limit is a size, .* not 5"),  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ OTHERS: dict[str, tuple[Callable[[Any], object], str]] = {
     "retention of a store": (lambda s: setattr(s, "retention", "all"), "retention is a Retention, .* not 'all'"),
     "a long name": (lambda s: Store.create(s.path / ("a" * 300)), "File name too long; give a shorter path"),
     "no such name": (lambda s: Store.open(s.path / ("a" * 300)), "File name too long; give a shorter path"),
-    "open": (lambda s: Store.open(None), "None is no path of a store: give a text, or a pathlib.Path"),
+    "open": (lambda s: Store.open(None), "None is not a path of a store: give a text, or a pathlib.Path"),
     "create": (lambda s: Store.create(""), "the path of the store is empty: give a folder"),
 }
 

@@ -50,6 +50,6 @@ def test_pending_is_what_the_operations_do_in_turn(
 @pytest.mark.parametrize("insert", [True, False])
 def test_a_part_of_the_default_graph_is_no_graph(insert: bool) -> None:
     pending = Pending("union")
-    with pytest.raises(UsageError, match="no graph that can be changed"):
+    with pytest.raises(UsageError, match="not a graph that can be changed"):
         pending.put(insert, [(*TRIPLES[0], ASSERTED)])
     assert not pending

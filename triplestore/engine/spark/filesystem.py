@@ -124,7 +124,7 @@ class FileSystem:
 
     def compare(self, files: Sequence[tuple[str, WrittenFile]]) -> None:
         """Compare files that are elsewhere, by their URLs, with their checksums: executors read them. Raises
-        AlteredError. A file of more than 2 GB, which Spark never writes, is no value of Spark's, and is not read."""
+        AlteredError. A file of more than 2 GB, which Spark never writes, is not a value of Spark's, and is not read."""
         from pyspark.sql import functions as sql
 
         files = [(url, file) for url, file in files if file.bytes <= _MOST_BINARY]
