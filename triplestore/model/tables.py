@@ -115,13 +115,16 @@ STATISTIC: Final = Table(
 )
 """Counts of the closure for planning; see `triplestore.storage.statistics`."""
 
+OBJECT_TYPE: Final = Table("object_type", (("predicate", "BIGINT"), ("type", "BIGINT")), ("predicate", "type"))
+"""The types that the objects of each predicate may have; see `triplestore.dictionary.object_types`."""
+
 LOOKED_UP: Final = ((TERM, "id"), (TERM, "lexical"), (FACT, "s"), (FACT, "o"))
 """Columns by whose single values queries find rows, and by which the tables are not ordered."""
 
 QUERIED: Final = (TERM, ASSERTED, QUAD, FACT, SAME_AS)
 """The tables that queries read."""
 
-STORED: Final = (*QUERIED, VIOLATION, STATISTIC)
+STORED: Final = (*QUERIED, VIOLATION, STATISTIC, OBJECT_TYPE)
 """Every table that a version of a store holds."""
 
 COUNT: Final = Table("count", (*_TRIPLE, ("nonrecursive", "BIGINT"), ("recursive", "BIGINT")), ("p", "s", "o"))

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from triplestore.dictionary import object_types
 from triplestore.dictionary.literals import by_value
+from triplestore.dictionary.object_types import Types
 from triplestore.dictionary.older_numbers import corrected_sql
 from triplestore.engine import Engine
 from triplestore.engine.queries import count
@@ -21,6 +23,7 @@ from triplestore.model.tables import (
     FACT,
     GIVEN,
     LOOKED_UP,
+    OBJECT_TYPE,
     QUERIED,
     STORED,
     TERM,
@@ -93,6 +96,18 @@ class Workspace:
             for table, column in LOOKED_UP:
                 if self._bound.get(table.name) == "table":
                     shared.index(table.name, column)
+
+    @property
+    def object_types(self) -> Types | None:
+        """The types that the objects of each predicate may have, None where the version does not say."""
+        if OBJECT_TYPE.name not in self.manifest.tables:
+            return None
+
+        def made() -> Types:
+            self.views(OBJECT_TYPE)
+            return object_types.read(self.engine)
+
+        return self.cache.get(OBJECT_TYPE.name, self.manifest.files_of(OBJECT_TYPE.name), made)
 
     def given(self, equal_valued: bool) -> None:
         """Make sure that `given` can be read: the asserted facts as the reasoner reads them. equal_valued: some

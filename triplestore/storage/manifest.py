@@ -18,13 +18,14 @@ from triplestore.model.prefixes import Prefix, Prefixes
 from triplestore.model.tables import QUAD
 from triplestore.storage.place import DATA, Place
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """The store format that this program writes. 2: terms carry ill_typed, canonical and value. 3: files have checksums. 4:
 `double` of an xsd:float is single precision, integers out of their datatype's bounds are no numbers. 5: manifests may
 have prefixes. 6: table `quad`, and what is the default graph. 7: files
-may have another in the second order of their table. 8: large files have checksums of their blocks; the mark has one."""
+may have another in the second order of their table. 8: large files have checksums of their blocks; the mark has one. 9:
+table `object_type`."""
 
-READABLE: Final = (2, 3, 4, 5, 6, 7, 8)
+READABLE: Final = (2, 3, 4, 5, 6, 7, 8, 9)
 """The formats that it reads, every one since the second. A store of an older one is of this one with its next
 version."""
 

@@ -11,7 +11,7 @@ request stage one after another, and publish once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -116,6 +116,12 @@ class ChangeSet:
     def statistics(self, before: Manifest) -> dict[str, int]:
         """The statistics of the next version. before: the one that is changed."""
         return dict(before.stats)
+
+    def object_types(self) -> Collection[tuple[int, int]]:
+        """The predicates of the triples that are added to `asserted` and `fact`, each with the types of its objects
+        (`triplestore.dictionary.object_types`): at least those that the version before does not have. Not asked for
+        where the closure was computed from scratch."""
+        return ()
 
     def same_as(self, scratch: Scratch) -> str:
         """The name of a table of the classes of equal terms after the change; `term` has all their terms. scratch: for

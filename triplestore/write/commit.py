@@ -6,15 +6,18 @@ and not published is a draft: the workspace holds it, so that the next operation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from triplestore.dictionary.object_types import counted
 from triplestore.engine.scratch import Scratch
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import finishing
-from triplestore.model.tables import FACT, SAME_AS, STATISTIC, TERM, VIOLATION
+from triplestore.model.tables import ASSERTED, FACT, OBJECT_TYPE, SAME_AS, STATISTIC, TERM, VIOLATION, Table
 from triplestore.storage import segments, statistics
-from triplestore.storage.manifest import TableFiles
+from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, whole
+from triplestore.write import object_types
 from triplestore.write.change import ChangeSet
 from triplestore.write.class_diff import class_diff
 from triplestore.write.transaction import Transaction
@@ -77,8 +80,8 @@ def stage(tx: Transaction, found: ChangeSet) -> UpdateReport:
     with tx.phase("write"):
         files = {t.name: c.written(tx.versions, t, before.files_of(t.name)) for t, c in found.tables.items()}
     stats, loaded = found.statistics(before), list(found.loaded)
-    if found.outcome is not None:
-        stats["uncounted"] = _counted(tx, found, files)
+    stats["uncounted"] = _uncounted(before, found, files)
+    files |= _described(tx, found, files, again=found.outcome is not None and stats["uncounted"] == 0)
     report = tx.report(found.outcome)
     draft = replace(
         before,
@@ -109,26 +112,48 @@ def publish(tx: Transaction, report: UpdateReport) -> None:
         tx.workspace.moved(published, ())
 
 
-def _counted(tx: Transaction, found: ChangeSet, files: dict[str, TableFiles]) -> int:
-    """Add the table `statistic` of the closure to the files, where it is out of date (none for few facts); how many
-    facts have been added or removed since it was made."""
-    outcome, before = found.outcome, tx.workspace.manifest
-    assert outcome is not None
-    since = before.stats.get("uncounted", 0) + outcome.added + outcome.deleted
-    stored = files.get(FACT.name, before.files_of(FACT.name))
-    if not outcome.whole and since <= statistics.STALE * stored.rows:
+def _uncounted(before: Manifest, found: ChangeSet, files: Mapping[str, TableFiles]) -> int:
+    """How many facts have been added or removed since the closure was counted; 0 where it is to be counted again."""
+    outcome, since = found.outcome, before.stats.get("uncounted", 0)
+    if outcome is None:
         return since
-    if stored.rows <= statistics.FEW:
-        files[STATISTIC.name] = TableFiles()
-        return 0
-    facts = FACT.name
-    if FACT not in found.loaded:
-        facts = "counted_fact"
-        after = replace(before, tables={**before.tables, **files})
-        segments.attach(tx.engine, tx.versions, after, FACT, facts)
-    tx.engine.create(STATISTIC.name, statistics.counted_sql(facts))
-    files[STATISTIC.name] = whole(tx.versions, STATISTIC, TableRows(tx.engine, STATISTIC.name))
-    tx.workspace.unbind(STATISTIC)
-    if facts != FACT.name:
-        tx.engine.drop(facts, f"{facts}_added", f"{facts}_dead")
-    return 0
+    since += outcome.added + outcome.deleted
+    stored = files.get(FACT.name, before.files_of(FACT.name))
+    return 0 if outcome.whole or since > statistics.STALE * stored.rows else since
+
+
+def _described(
+    tx: Transaction, found: ChangeSet, files: Mapping[str, TableFiles], again: bool
+) -> dict[str, TableFiles]:
+    """The files of `statistic` (none for few facts) and `object_type`, where they change. files: of the tables that the
+    change set changes. again: what they say is counted again."""
+    engine, workspace = tx.engine, tx.workspace
+    after = replace(workspace.manifest, tables={**workspace.manifest.tables, **files})
+    few = after.files_of(FACT.name).rows <= statistics.FEW
+    whole_closure = found.outcome is not None and found.outcome.whole
+    made = {STATISTIC.name: TableFiles()} if again and few else {}
+    if whole_closure or (again and not few):
+        facts, asserted = (_next(tx, found, after, table) for table in (FACT, ASSERTED))
+        if TERM.name not in files:  # else `term` reads the new ones too
+            workspace.views(TERM)
+        types = object_types.written(workspace, counted(engine, facts, asserted), whole=True)
+        if not few:
+            engine.create(STATISTIC.name, statistics.counted_sql(facts))
+            made[STATISTIC.name] = whole(tx.versions, STATISTIC, TableRows(engine, STATISTIC.name))
+            workspace.unbind(STATISTIC)
+        for name in {facts, asserted} - {FACT.name, ASSERTED.name}:
+            engine.drop(name, f"{name}_added", f"{name}_dead")
+    elif workspace.object_types is not None:
+        types = object_types.written(workspace, found.object_types(), whole=False)
+    else:
+        types = None
+    return made if types is None else {**made, OBJECT_TYPE.name: types}
+
+
+def _next(tx: Transaction, found: ChangeSet, after: Manifest, table: Table) -> str:
+    """The name of a table of the next version: the table itself, or a view of its files."""
+    if table in found.loaded:
+        return table.name
+    name = f"counted_{table.name}"
+    segments.attach(tx.engine, tx.versions, after, table, name)
+    return name

@@ -7,7 +7,7 @@ read once. A change that is not maintained here is `Refused`, with the reason.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -37,6 +37,7 @@ from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import ArrowRows, TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
 from triplestore.write.netting import extend_terms
+from triplestore.write.object_types import of_facts
 from triplestore.write.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.write.statistics import SAMPLED, memory_of, stats_after
 from triplestore.write.table_changes import Extended, KeysPatch, LoadedPatch, Whole
@@ -294,6 +295,14 @@ class InMemory(ChangeSet):
         """See `ChangeSet`."""
         stats = stats_after(before.stats, self.rows, self.memory)
         return stats if SAMPLED in stats else {**stats, SAMPLED: self.memory.sampled_derivations}
+
+    def object_types(self) -> Collection[tuple[int, int]]:
+        """See `ChangeSet`."""
+        assert self.change.facts is not None
+        if not self.terms:  # else `term` reads the new ones too
+            self.tx.workspace.views(TERM)
+        added, terms = self.change.facts.added, self.change.facts.terms
+        return of_facts(self.tx.workspace, (columns_of(added), self.rows.added), terms.ids)
 
     def same_as(self, scratch: Scratch) -> str:
         """See `ChangeSet`."""

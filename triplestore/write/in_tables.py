@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from triplestore.closure.view import ClosureView
 from triplestore.dictionary import encoding, literals
+from triplestore.dictionary.object_types import of_triples
 from triplestore.engine.sql import Select
 from triplestore.maintain import Change as Sizes
 from triplestore.maintain import Outcome, Task, rematerialise
@@ -21,6 +22,7 @@ from triplestore.model.tables import (
     EQUAL_VALUED,
     FACT,
     GIVEN,
+    OBJECT_TYPE,
     QUAD,
     SAME_AS,
     STATISTIC,
@@ -41,7 +43,7 @@ from triplestore.write.transaction import Transaction
 CLOSURE: Final = (FACT, SAME_AS, VIOLATION)
 """The tables of a closure."""
 
-_MADE: Final = tuple(table for table in STORED if table not in (STATISTIC, QUAD))
+_MADE: Final = tuple(table for table in STORED if table not in (STATISTIC, OBJECT_TYPE, QUAD))
 """The tables of a new store."""
 
 
@@ -61,6 +63,11 @@ class InTables(ChangeSet):
                 stats["materialise_derived"] = self.outcome.figures.derived
                 stats.pop(SAMPLED, None)
         return stats
+
+    def object_types(self) -> Collection[tuple[int, int]]:
+        """See `ChangeSet`."""
+        patches = [patch for patch in self.tables.values() if isinstance(patch, WorkingPatch)]
+        return of_triples(self.tx.engine, *(patch.added.name for patch in patches)) if patches else ()
 
     def keep(self, now: Manifest) -> None:
         """See `ChangeSet`."""
