@@ -29,7 +29,7 @@ _LONGEST: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """ids: token -> id; representatives: id -> its class's representative, where that is another or a class at all;
+    """ids: token -> id; representatives: id -> its class's representative, where it is in a class;
     own: of the tokens with an id of this query's own those that a solution can have; values: literal -> the id that
     `fact` has for its value."""
 
@@ -47,6 +47,10 @@ class Constants:
         """The id of a term; a literal's is that of its value, where it is matched by that."""
         return self.values[token] if token in self.values else self.ids[token]
 
+    def is_equal(self, token: str) -> bool:
+        """Whether a term is in a class of two or more."""
+        return self.ids[token] in self.representatives
+
     def representative(self, token: str) -> int:
         """pi of a constant."""
         number = self.ids[token]
@@ -57,12 +61,12 @@ class Constants:
 class Known:
     """What has been looked up in one version of a store, by all who read it: it is true for as long as they do.
 
-    ids: token -> id. representatives: id -> its class's, or itself where it is alone. values: literal -> the id that
+    ids: token -> id. representatives: id -> its class's, None where it is alone. values: literal -> the id that
     `fact` has for its value, None where it has none. nodes: terms of answers. linked: whether there is any triple of
     owl:sameAs over representatives (None: not looked up)."""
 
     ids: dict[str, int] = field(default_factory=dict)
-    representatives: dict[int, int] = field(default_factory=dict)
+    representatives: dict[int, int | None] = field(default_factory=dict)
     values: dict[str, int | None] = field(default_factory=dict)
     nodes: Nodes = field(default_factory=Nodes)
     linked: bool | None = None
@@ -128,8 +132,9 @@ def look_up(
         if unknown := sorted(number for number in numbers if number not in known_representatives):
             listed = ", ".join(map(str, unknown))
             leaders = dict(engine.rows(f"SELECT term, representative FROM same_as WHERE term IN ({listed})"))
-            known_representatives.update((number, leaders.get(number, number)) for number in unknown)
-        representatives = {number: known_representatives[number] for number in numbers}
+            known_representatives.update((number, leaders.get(number)) for number in unknown)
+        found_leaders = ((number, known_representatives[number]) for number in numbers)
+        representatives = {number: leader for number, leader in found_leaders if leader is not None}
     shown = {token: number for token, number in own.items() if given is not None or token in carried}
     return Constants({**ids, **own}, representatives, shown, values)
 

@@ -7,7 +7,7 @@ closure of them is computed, but what follows from the store's default graph has
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from triplake.sparql.algebra import Dataset
@@ -17,6 +17,7 @@ from triplake.sparql.patterns import Matching
 from triplestore.closure.expand import triples_sql
 from triplestore.closure.quads import named_sql, unnamed_sql
 from triplestore.closure.view import ClosureView
+from triplestore.dictionary.object_types import Types
 from triplestore.model.dataset import ASSERTED, DEFAULT, INFERRED, PARTS
 
 
@@ -32,13 +33,15 @@ class Reading:
 @dataclass(frozen=True, slots=True)
 class Graphs:
     """The graphs of a query's dataset. closure: how the closure is read. union: the store's default graph is the union
-    of all graphs. chosen: the graphs that the query itself chooses. made: those that are there even without triples."""
+    of all graphs. chosen: the graphs that the query itself chooses. made: those that are there even without triples.
+    types: those that the objects of predicates may have in the closure and in what is asserted, if they are known."""
 
     closure: Reading
     view: ClosureView
     union: bool
     chosen: Dataset | None
     made: tuple[str, ...]
+    types: Callable[[], Types | None] = lambda: None
 
     def default(self) -> Reading:
         """Of patterns that are in no GRAPH."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from triplake.sparql.algebra import Kept
 from triplake.sparql.context import Context
+from triplake.sparql.object_types import of_terms
 from triplake.sparql.relation import LISTED, Column, Relation
 
 
@@ -26,6 +28,9 @@ def values(compiler: Context, variables: Sequence[str], rows: Sequence[Sequence[
         step = steps.add("values", f"SELECT {', '.join(names)} FROM {_loaded(compiler, names, rows)}")
         return Relation(step, columns)
     ids = compiler.ids
+    for place, name in enumerate(variables):
+        terms = of_terms((token, ids[token]) for row in rows if (token := row[place]) is not None)
+        columns[name] = replace(columns[name], types=terms)
     listed = ", ".join(f"({', '.join('NULL' if t is None else str(ids[t]) for t in row)})" for row in rows)
     cast = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in names)
     return Relation(steps.add("values", f"SELECT {cast} FROM (VALUES {listed}) x({', '.join(names)})"), columns)

@@ -31,6 +31,7 @@ from triplake.sparql.to_sql import Compiler
 from triplake.sparql.update import Modify
 from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
 from triplestore.closure.view import ClosureView
+from triplestore.dictionary.object_types import Types
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
@@ -59,7 +60,8 @@ class Graph:
     that were looked up in these very tables before. statistics: counts, for the order of joins. prefixes: those that a
     query need not declare. union: the default graph is the union of all graphs; made: those that are there even without
     triples. services: the endpoints that SERVICE may ask (`triplestore.model.endpoints.normalised`). beside: other
-    graphs of this process that it may ask, by name.
+    graphs of this process that it may ask, by name. types: those that the objects of each predicate may have, if they
+    are known.
     """
 
     engine: Engine
@@ -72,6 +74,7 @@ class Graph:
     services: tuple[str, ...] = ()
     beside: Mapping[str, Graph] = field(default_factory=dict, compare=False)
     made: tuple[str, ...] = ()
+    types: Callable[[], Types | None] = field(default=lambda: None, compare=False)
 
 
 def query(
@@ -252,7 +255,7 @@ class Run:
             statistics=graph.statistics,
         )
         paths = PathTables(graph.engine, matching, constants, graph.engine.scratch())
-        graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset, graph.made)
+        graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset, graph.made, graph.types)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         own = None
         if sum(map(len, constants.own)) > WRITTEN:

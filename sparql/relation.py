@@ -8,10 +8,12 @@ from typing import Final
 
 from triplake.sparql.constants import Constants
 from triplestore.closure.expand import preferred_sql
+from triplestore.dictionary.object_types import ObjectType
 from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions.columns import reference, unmarked
 from triplestore.expressions.decoding import STORED, derived, parts_read
+from triplestore.expressions.object_types import known_types, refined
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.values import ERROR, Known, Value, of_known, stored
 from triplestore.model.stopping import check
@@ -30,7 +32,8 @@ more are a working table."""
 class Column:
     """A variable's column: an id (BIGINT) or, for computed values, a token (text). nullable: it may be unbound.
 
-    known: what is known of all terms, where they are tokens.
+    known: what is known of all terms, where they are tokens. types: those that the terms may have, where they are ids;
+    None where they may be of any.
 
     members: what stands after FROM for the classes (term, representative) whose representatives the ids are, each for
     one solution a member (`sparql.classes`: a folded column); None where an id is just a term.
@@ -40,10 +43,23 @@ class Column:
     nullable: bool = False
     members: str | None = None
     known: Known | None = None
+    types: frozenset[ObjectType] | None = None
 
     def or_else(self, other: Column) -> Column:
         """The column of values that come from this one or from another."""
-        return self if self.known == other.known else replace(self, known=None)
+        known = None if self.known is None else self.known.or_else(other.known)
+        types = None if self.types is None or other.types is None else self.types | other.types
+        return replace(self, known=known, types=types)
+
+    @property
+    def as_token(self) -> Column:
+        """The column of the same terms as tokens."""
+        return replace(self, token=True, known=known_types(self.types) if self.types else None, types=None)
+
+    def and_also(self, other: Column) -> Column:
+        """The column of values that come from this one and are in another, both of ids."""
+        types = other.types if self.types is None else self.types & (self.types if other.types is None else other.types)
+        return replace(self, types=types or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +130,8 @@ class Steps:
             own = f"{alias}.{self.column(variable)}" if alias else self.column(variable)
             if column.token and column.known is not None:
                 return of_known(self.dialect, own, column.known)
-            return stored(self.qualifier(variable, column, alias), column.token, own if column.token else None)
+            value = stored(self.qualifier(variable, column, alias), column.token, own if column.token else None)
+            return value if column.token or not column.types else refined(value, column.types, column.nullable)
 
         return find
 
@@ -196,7 +213,7 @@ class Steps:
         if not names:
             return relation
         joins, tokens = self.tokens(relation, names)
-        columns = {name: replace(relation.columns[name], token=True) for name in names}
+        columns = {name: relation.columns[name].as_token for name in names}
         return self.changed("tokens", relation, columns, dict(zip(names, tokens, strict=True)), joins)
 
     def changed(
@@ -225,6 +242,7 @@ class Steps:
         if name not in a.columns:
             return replace(b.columns[name], nullable=b.columns[name].nullable or not inner), f"r.{column}"
         if not a.nullable(name):
-            return a.columns[name], f"l.{column}"
+            both = inner and not b.nullable(name) and not a.columns[name].token
+            return a.columns[name].and_also(b.columns[name]) if both else a.columns[name], f"l.{column}"
         nullable = b.nullable(name) or not inner
         return replace(a.columns[name].or_else(b.columns[name]), nullable=nullable), f"coalesce(l.{column}, r.{column})"

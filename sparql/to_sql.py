@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from triplake.sparql import exists, graph_patterns, inline, joins, path_starts
+from triplake.sparql import exists, graph_patterns, inline, joins, object_types, path_starts
 from triplake.sparql.algebra import (
     Bgp,
     Distinct,
@@ -228,8 +228,11 @@ class Compiler:
         step = self.steps.add("pattern", sql)
         self.orders[step] = order
         self.rows *= max(order[-1].rows if order else 1.0, 1.0)
-        own = {} if self.graph is None else {self.graph: Column()}
-        return Relation(step, {name: Column(members=members[name]) for name in names} | own)
+        found = {name: Column(members=members[name]) for name in names}
+        if self.reading is self.graphs.closure or self.graphs.union:
+            types = object_types.of_variables(triples, self.reading, self.graphs)
+            found |= {name: Column(types=kinds) for name, kinds in types.items()}  # no literal stands for a class
+        return Relation(step, found if self.graph is None else found | {self.graph: Column()})
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:
         columns = {t.name: self.steps.column(t.name) for t in (node.subject, node.object) if isinstance(t, Variable)}
@@ -315,7 +318,8 @@ class Compiler:
                     columns[bind.variable] = kept[other]
                     selected.append(f"{self.steps.column(other)} AS {name}")
                 case Constant(text):
-                    columns[bind.variable] = Column()
+                    types = object_types.of_terms([(text, self.ids[text])])
+                    columns[bind.variable] = Column(types=types)
                     selected.append(f"CAST({self.ids[text]} AS BIGINT) AS {name}")
                 case computed:
                     value = expressions.value(computed)

@@ -11,6 +11,7 @@ import pyoxigraph as ox
 
 from triplake.sparql import Graph
 from triplestore.closure.view import ClosureView
+from triplestore.dictionary import object_types
 from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine import Engine
 from triplestore.model.equality import Equality
@@ -70,7 +71,9 @@ def make_graph(
     engine.load("asserted", table((tuple(ids[t] for t in a) for a in asserted), "spo"))
     engine.load("quad", table(((ids[g], ids[s], ids[p], ids[o]) for s, p, o, g in quads), "gspo"))
     engine.load("same_as", table(leader.items(), ("term", "representative")))
-    return Graph(engine, ClosureView(Equality(equality), len(classes), generalised=generalised), union=False)
+    view = ClosureView(Equality(equality), len(classes), generalised=generalised)
+    types = object_types.grouped(object_types.of_triples(engine, "fact", "asserted"))
+    return Graph(engine, view, union=False, types=lambda: types)
 
 
 def expanded(facts: Iterable[Triple], classes: Sequence[Sequence[str]], asserted: Iterable[Triple]) -> set[Triple]:

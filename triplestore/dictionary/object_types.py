@@ -27,7 +27,8 @@ class ObjectType(IntEnum):
     """A type, by the number that stores keep: the list grows at its end only.
 
     An integer is an xsd:integer that the column `decimal` holds: one of up to 9 or 18 digits in canonical form, or any
-    other. The moments have a value in the column `micros`, and are in UTC or have another zone, or have none.
+    other. A decimal is an xsd:decimal that it holds: one of up to 9 digits before and 9 behind the point, or any other.
+    A moment has a value in the column `micros`, and a time zone or none.
     """
 
     OTHER = 0
@@ -37,28 +38,46 @@ class ObjectType(IntEnum):
     INTEGER = 3
     DERIVED_INTEGER = 4
     """A number of a type derived from xsd:integer, which the column `decimal` holds."""
-    DECIMAL = 5
-    """An xsd:decimal that the column `decimal` holds."""
-    FLOAT = 6
-    DOUBLE = 7
-    BOOLEAN = 8
-    STRING = 9
-    TAGGED = 10
+    DECIMAL_9 = 5
+    DECIMAL = 6
+    FLOAT = 7
+    DOUBLE = 8
+    BOOLEAN = 9
+    STRING = 10
+    TAGGED = 11
     """An rdf:langString."""
-    DATE_TIME = 11
-    ZONED_DATE_TIME = 12
-    DATE = 13
-    ZONED_DATE = 14
+    DATE_TIME = 12
+    ZONED_DATE_TIME = 13
+    DATE = 14
+    ZONED_DATE = 15
 
+
+INTEGERS: Final = frozenset({ObjectType.INTEGER_9, ObjectType.INTEGER_18, ObjectType.INTEGER})
+EXACT: Final = INTEGERS | {ObjectType.DERIVED_INTEGER, ObjectType.DECIMAL_9, ObjectType.DECIMAL}
+NUMBERS: Final = EXACT | {ObjectType.FLOAT, ObjectType.DOUBLE}
+TEXTS: Final = frozenset({ObjectType.STRING, ObjectType.TAGGED})
+ZONED: Final = frozenset({ObjectType.ZONED_DATE_TIME, ObjectType.ZONED_DATE})
+MOMENTS: Final = ZONED | {ObjectType.DATE_TIME, ObjectType.DATE}
+
+BOUNDS: Final = {
+    ObjectType.INTEGER_9: (10**9 - 1, 0),
+    ObjectType.INTEGER_18: (10**18 - 1, 0),
+    ObjectType.DECIMAL_9: (10**9 - 1, 9),
+}
+"""The greatest whole number of a type, and how many digits there are behind the point."""
 
 _DIGITS: Final = "0|-?[1-9][0-9]{{0,{}}}"
+_DECIMAL_9: Final = "[+-]?[0-9]{0,9}([.][0-9]{0,9})?"
 _ZONED: Final = ZONE.removesuffix("?")
 _DAY: Final = "[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
 _CLOCK: Final = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?"
 
 _PLAIN: Final = {
     XSD + "integer": ((_DIGITS.format(8), ObjectType.INTEGER_9), (_DIGITS.format(17), ObjectType.INTEGER_18)),
-    XSD + "decimal": (("-?[0-9]{1,20}([.][0-9]{1,18})?", ObjectType.DECIMAL),),
+    XSD + "decimal": (
+        ("-?[0-9]{1,9}([.][0-9]{1,9})?", ObjectType.DECIMAL_9),
+        ("-?[1-9][0-9]{9,19}([.][0-9]{1,18})?", ObjectType.DECIMAL),
+    ),
     XSD + "double": (("-?[0-9]{1,15}([.][0-9]{1,15})?([eE]-?[0-9]{1,2})?", ObjectType.DOUBLE),),
     XSD + "boolean": (("true|false|1|0", ObjectType.BOOLEAN),),
     XSD + "dateTime": (
@@ -106,9 +125,11 @@ def type_sql(dialect: Dialect, term: str) -> str:
         f"CASE WHEN {short} THEN {int(ObjectType.INTEGER_9)} WHEN {long} THEN {int(ObjectType.INTEGER_18)} "
         f"ELSE {int(ObjectType.INTEGER)} END"
     )
+    few = dialect.matches(f"{term}.lexical", _DECIMAL_9)
+    decimals = f"CASE WHEN {few} THEN {int(ObjectType.DECIMAL_9)} ELSE {int(ObjectType.DECIMAL)} END"
     exact = (
         f"CASE WHEN {term}.datatype = '{XSD}integer' THEN {integers} "
-        f"WHEN {term}.datatype = '{XSD}decimal' THEN {int(ObjectType.DECIMAL)} "
+        f"WHEN {term}.datatype = '{XSD}decimal' THEN {decimals} "
         f"ELSE {int(ObjectType.DERIVED_INTEGER)} END"
     )
     moments = " ".join(

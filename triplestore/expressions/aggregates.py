@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from triplestore.engine.dialect import Dialect
-from triplestore.expressions.arithmetic import split
+from triplestore.expressions.arithmetic import WIDEST, split
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.decimals import NULL, divide
 from triplestore.expressions.limits import MOST_BYTES
+from triplestore.expressions.numerals import exact_text
 from triplestore.expressions.strings import failing
 from triplestore.expressions.temporal import duration_of, moment
-from triplestore.expressions.values import COUNTED, WHOLE, Known, Value, integer, known_of, number, string, token
+from triplestore.expressions.values import COUNTED, Known, Value, integer, known_of, number, string, token
 from triplestore.model.terms import XSD
 
 COUNTED_ONCE: Final = ("COUNT", "SUM", "AVG", "GROUP_CONCAT")
@@ -48,9 +49,10 @@ def parts(
     match function:
         case "COUNT":
             return [count]
-        case "SUM" if _is_whole(value):
+        case "SUM" if _has_sum(value):
             wrong = f"sum(CASE WHEN {once} AND ({value.kind}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong"
-            return [wrong, f"sum(CASE WHEN {once} THEN CAST({value.decimal} AS DECIMAL(38,0)) END) AS a{place}_sum"]
+            small = f"CAST({value.plain} AS DECIMAL(38,{value.scale}))"
+            return [wrong, f"sum(CASE WHEN {once} THEN {small} END) AS a{place}_sum"]
         case "SUM" | "AVG":
             return [
                 count,
@@ -88,9 +90,9 @@ def _text(value: Value) -> str:
     return f"CASE WHEN ({value.kind}) IN (1, 3) THEN {value.lexical} END"
 
 
-def _is_whole(value: Value | None) -> bool:
-    """Whether DECIMAL(38,0) holds the sum of however many such values."""
-    return value is not None and value.most is not None and value.most <= WHOLE
+def _has_sum(value: Value | None) -> bool:
+    """Whether a DECIMAL holds the sum of 10^10 such values."""
+    return value is not None and value.most is not None and value.digits <= WIDEST - 10
 
 
 def known_result(function: str, value: Value | None) -> Known | None:
@@ -99,7 +101,7 @@ def known_result(function: str, value: Value | None) -> Known | None:
         return Known(XSD + "integer", "1", COUNTED, True)
     if function == "GROUP_CONCAT":
         return Known(XSD + "string")
-    found = None if value is None or value.id is not None else known_of(value)
+    found = None if value is None else known_of(value)
     if function in ("MIN", "MAX", "SAMPLE"):
         return found
     if function == "SUM" and found is not None and found.datatype == XSD + "integer":
@@ -111,9 +113,14 @@ def result(dialect: Dialect, place: int, function: str, value: Value | None) -> 
     """The token of an aggregate over some values, from its parts; NULL for an error."""
     if function == "COUNT":
         return token(integer(dialect, f"a{place}_count"))
-    if function == "SUM" and _is_whole(value):
-        text = f"CAST(coalesce(a{place}_sum, 0) AS STRING)"
-        return f"CASE WHEN coalesce(a{place}_wrong, 0) = 0 THEN '\"' || {text} || '\"^^<{XSD}integer>' END"
+    if function == "SUM" and value is not None and _has_sum(value):
+        if value.rank == "1":
+            text = f"CAST(coalesce(a{place}_sum, 0) AS STRING)"
+            found = f"'\"' || {text} || '\"^^<{XSD}integer>'"
+        else:
+            text = exact_text(dialect, f"CAST(a{place}_sum AS DECIMAL(38,{max(value.scale, 1)}))")
+            found = f"coalesce('\"' || {text} || '\"^^<{XSD}decimal>', {token(integer(dialect, '0'))})"
+        return f"CASE WHEN coalesce(a{place}_wrong, 0) = 0 THEN {found} END"
     if function in ("MIN", "MAX"):
         return f"CASE WHEN a{place}_wrong = 0 THEN a{place}_best.token END"
     if function == "SAMPLE":

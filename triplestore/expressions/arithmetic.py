@@ -12,9 +12,10 @@ from typing import Final
 
 from triplestore.dictionary.datatypes import BOUNDS
 from triplestore.engine.dialect import Dialect
+from triplestore.expressions.constants import decimal_sql
 from triplestore.expressions.decimals import NULL, divide, multiply, shift
-from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, INTEGER, key_sql
-from triplestore.expressions.values import ERROR, STRING, WHOLE, Value, number, well_formed_boolean
+from triplestore.expressions.numerals import DECIMAL, DOUBLE, EXACT, FRACTION, INTEGER, key_sql
+from triplestore.expressions.values import ERROR, STRING, WHOLE, Value, bounded, number, well_formed_boolean
 from triplestore.model.terms import XSD
 
 Keep = Callable[[str], str]
@@ -23,6 +24,10 @@ Function = Callable[..., Value]
 _INFINITE: Final = "CAST('Infinity' AS DOUBLE)"
 _WHOLE_DOUBLE: Final = "CAST('4503599627370496' AS DOUBLE)"
 """2^52: doubles from here on are whole numbers."""
+_WORD: Final = 18
+"""Digits up to which a DECIMAL is one word: of two such DuckDB's sum or product is one too, which may overflow."""
+WIDEST: Final = 38
+"""Digits of the widest DECIMAL. Spark cuts the digits of a product or sum that might need more."""
 _INT64: Final = "CAST('9223372036854774784' AS DOUBLE)"
 """The greatest double that is a BIGINT."""
 
@@ -60,11 +65,10 @@ def _binary(operator: str, exact: Callable[[Dialect, str, str], str], least: str
     def apply(d: Dialect, keep: Keep, a: Value, b: Value) -> Value:
         if NULL in (a.rank, b.rank):
             return ERROR.computed
-        if (most := _most(operator, a, b)) is not None:
-            x, y = (f"CAST({v.decimal} AS DECIMAL(38,0))" for v in (a, b))
-            return number(d, "1", f"CAST(({x}) {operator} ({y}) AS DECIMAL(38,18))", NULL, most=most)
+        if (found := _bounded_result(d, operator, a, b)) is not None:
+            return found
         rank = keep(_rank(a, b, least))
-        if rank in ("1", "2"):
+        if rank in ("1", "2") or (a.is_exact and b.is_exact):
             inexact = NULL
         else:
             x, y = (keep(f"CASE WHEN {rank} >= 3 THEN {v.double} END") if v.writer else v.double for v in (a, b))
@@ -80,12 +84,32 @@ def _binary(operator: str, exact: Callable[[Dialect, str, str], str], least: str
     return apply
 
 
-def _most(operator: str, a: Value, b: Value) -> int | None:
-    """The bound of a whole number (`Value.most`), where it is known that DECIMAL(38,18) holds it."""
+def _bounded_result(d: Dialect, operator: str, a: Value, b: Value) -> Value | None:
+    """A sum, difference or product of numbers with bounds (`Value.most`), where a DECIMAL holds it that no engine cuts
+    or overflows; None elsewhere."""
     if a.most is None or b.most is None or operator == "/":
         return None
-    most = a.most * b.most if operator == "*" else a.most + b.most
-    return most if most <= WHOLE else None
+    scale = a.scale + b.scale if operator == "*" else max(a.scale, b.scale)
+    x, y = a.most + (a.scale > 0), b.most + (b.scale > 0)
+    most = max((x * y if operator == "*" else x + y) - (scale > 0), 0)
+    wide = len(str(most)) + scale > _WORD
+    widened = a if a.constant is None else b
+    widths = [max(v.digits, _WORD + 1 if v is widened and wide else 0) for v in (a, b)]
+    within = scale == 0 or (sum(widths) if operator == "*" else len(str(most)) + scale) < WIDEST
+    if most > WHOLE or scale > FRACTION or not within:
+        return None
+    sql = f" {operator} ".join(_narrow(v, width, scale > 0) for v, width in zip((a, b), widths, strict=True))
+    small = f"CAST({sql} AS DECIMAL({len(str(most)) + scale},{scale}))" if scale else f"({sql})"
+    return bounded(d, max(a.rank, b.rank), small, most, scale)
+
+
+def _narrow(value: Value, width: int, exactly: bool) -> str:
+    """A number with a bound as an operand. exactly: as a DECIMAL of no more digits than `width`."""
+    if value.constant is not None and (text := decimal_sql(value)) != value.decimal and width <= _WORD:
+        return f"({text})"
+    if width == value.digits and not exactly:
+        return value.narrow
+    return f"CAST({value.plain} AS DECIMAL({width},{value.scale}))"
 
 
 def _quotient(a: str, b: str) -> str:
@@ -106,8 +130,9 @@ def _unary(operator: str, decimal: str, double: str) -> Function:
             return ERROR.computed
         if a.rank in ("3", "4"):
             return number(d, a.rank, NULL, keep(double.format(a.double)))
-        if a.most is not None:
-            return number(d, "1", f"CAST({decimal.format(a.decimal)} AS DECIMAL(38,18))", NULL, most=a.most)
+        if a.most is not None and (a.scale == 0 or operator in ("negate", "ABS")):
+            small = a.narrow if a.scale == 0 and operator not in ("negate", "ABS") else decimal.format(a.narrow)
+            return bounded(d, a.rank, small, a.most, a.scale)
         if a.decimal == NULL:
             fast = "CAST(NULL AS DECIMAL(38,18))"
         else:
@@ -137,7 +162,11 @@ _HALF: Final = "CASE WHEN {} - floor({}) >= 0.5 THEN floor({}) + 1 ELSE floor({}
 
 def plus(d: Dialect, keep: Keep, a: Value) -> Value:
     """A number itself."""
-    return ERROR.computed if a.rank == NULL else number(d, a.rank, a.decimal, a.double, a.rest, a.most)
+    if a.rank == NULL:
+        return ERROR.computed
+    if a.most is not None:
+        return bounded(d, a.rank, a.narrow, a.most, a.scale)
+    return number(d, a.rank, a.decimal, a.double, a.rest)
 
 
 def _to_exact(rank: str, regex: str, datatype: str = "") -> Function:

@@ -8,6 +8,8 @@ error.
 
 from __future__ import annotations
 
+from typing import Final
+
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import instants, numerals
 from triplestore.expressions.decimals import NULL
@@ -19,6 +21,8 @@ from triplestore.model.terms import XSD
 def _numbers(d: Dialect, left: Value, operator: str, right: Value) -> str:
     """Compare numbers: exactly where both are exact, as floats where one is a float and none a double."""
     ranks = {left.rank, right.rank}
+    if left.is_exact and right.is_exact:
+        return f"({left.plain}) {operator} ({right.plain})"
     exact = f"({left.decimal}) {operator} ({right.decimal})"
     known = ranks <= {"1", "2"}
     if known and left.rest == right.rest == NULL and NULL not in (left.decimal, right.decimal):
@@ -68,6 +72,22 @@ def _times(d: Dialect, left: Value, operator: str, right: Value) -> str:
     return f"CASE WHEN ({instants.zoned(left.lexical)}) = ({instants.zoned(right.lexical)}) OR {apart} THEN {full} END"
 
 
+def _plain_times(left: Value, operator: str, right: Value) -> str | None:
+    """Compare times of one datatype that all have a zone, or all have none; None for others."""
+    if not (_is_plain_time(left) and _is_plain_time(right)):
+        return None
+    same = left.zoned == right.zoned and left.datatype == right.datatype
+    return f"{left.micros} {operator} {right.micros}" if same else None
+
+
+def _is_plain_time(value: Value) -> bool:
+    """Whether microseconds alone order times of the value's datatype."""
+    return value.zoned is not None and value.rest == NULL and value.datatype in _PLAIN_TIMES
+
+
+_PLAIN_TIMES: Final = (f"'{XSD}dateTime'", f"'{XSD}date'")
+
+
 def _maybe_instant(value: Value) -> bool:
     return value.static in ("any", "quantity") and (value.micros != NULL or value.rest != NULL)
 
@@ -104,9 +124,12 @@ def equals(d: Dialect, left: Value, right: Value, triples: bool) -> str:
     if statics == {"number"}:
         return _numbers(d, left, "=", right)
     if statics == {"string"}:
-        return f"({left.lexical}) = ({right.lexical})"
+        stored = left.id is not None and right.id is not None
+        return f"{left.id} = {right.id}" if stored else f"({left.lexical}) = ({right.lexical})"
     if statics == {"boolean"}:
         return f"({left.truth}) = ({right.truth})"
+    if (times := _plain_times(left, "=", right)) is not None:
+        return times
     cases = [
         f"WHEN ({left.kind}) IS NULL OR ({right.kind}) IS NULL THEN NULL",
         f"WHEN ({left.kind}) <> 3 OR ({right.kind}) <> 3 THEN {_no_literals(left, right, triples)}",
@@ -162,6 +185,10 @@ def less(d: Dialect, left: Value, operator: str, right: Value) -> str:
     statics = {left.static, right.static}
     if statics == {"number"}:
         return _numbers(d, left, operator, right)
+    if statics == {"string"}:
+        return f"({left.lexical}) {operator} ({right.lexical})"
+    if (times := _plain_times(left, operator, right)) is not None:
+        return times
     cases: list[str] = []
     if NULL not in (left.rank, right.rank):
         both = f"{left.is_number} AND {right.is_number}"
@@ -190,6 +217,14 @@ def sort_keys(d: Dialect, value: Value) -> tuple[str, ...]:
     others; and triple terms. Equal numbers of different types are ties. Literals that `<` cannot compare are put in
     order by this rule of ours.
     """
+    if value.is_exact:
+        return (value.plain,)
+    if value.static == "string":
+        return (value.lexical,)
+    if value.static == "boolean":
+        return (well_formed_boolean(value),)
+    if _is_plain_time(value):
+        return (value.micros,)
     number, keyed = numerals.near(d, value.decimal, value.rest), numerals.tail(value.rest)
     if number != NULL and value.rank not in ("1", "2"):  # engines differ in where NULL comes in a record
         number = f"coalesce({number}, {numerals.LEAST})"

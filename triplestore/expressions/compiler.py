@@ -23,6 +23,7 @@ from triplestore.expressions.values import (
     STRING,
     Value,
     boolean,
+    bounded,
     constant,
     iri,
     number,
@@ -61,6 +62,10 @@ def _may_fail(expression: Expression) -> bool:
         isinstance(part, Call) and (part.name in _MAKING or (part.name == "REGEX" and not _is_linear(part)))
         for part in walk(expression)
     )
+
+
+def _is_double(value: Value) -> bool:
+    return value.static == "number" and value.rank == "4"
 
 
 def _is_linear(call: Call) -> bool:
@@ -227,6 +232,10 @@ class Expressions:
         """The condition left = right."""
         if listed(left) and not listed(right):
             left, right = right, left
+        if listed(right) and left.is_exact and is_exact(right):
+            return compare_exact(left, "=", right)
+        if listed(right) and left.static == right.static and (left.static in ("string", "boolean") or _is_double(left)):
+            return equals(self.dialect, left, right, self.triples)
         if listed(right) and not listed(left):
             return among(self.dialect, self.keep, left, [right], errors=True)
         return equals(self.dialect, left, right, self.triples)
@@ -332,6 +341,11 @@ class Expressions:
             return f"CASE WHEN ({condition}) THEN {one} WHEN NOT ({condition}) THEN {other} END"
 
         static = yes.static if yes.static == no.static else "any"
+        most = None
+        if yes.most is not None and no.most is not None and yes.datatype == no.datatype:
+            most = max(yes.most, no.most)
+            if yes.datatype == f"'{XSD}integer'":
+                return bounded(self.dialect, "1", pick(yes.narrow, no.narrow), most)
         if static != "number":
             yes, no = yes.explicit, no.explicit
         parts: dict[str, Any] = {part: pick(getattr(yes, part), getattr(no, part)) for part in PARTS}
@@ -339,7 +353,9 @@ class Expressions:
         truth_ = None
         if static == "boolean":
             truth_ = f"CASE WHEN ({condition}) THEN {yes.truth} WHEN NOT ({condition}) THEN {no.truth} END"
-        return Value(**parts, static=static, truth=truth_, writer=yes.writer or no.writer)
+        found = Value(**parts, static=static, truth=truth_, writer=yes.writer or no.writer)
+        scale = 0 if most is None else max(yes.scale, no.scale)
+        return replace(found, most=most, scale=scale, exact=yes.is_exact and no.is_exact)
 
     def _unknown(self, name: str) -> Value:
         """A function that is none of ours: where it is evaluated it gives an error (SPARQL 1.1, section 17.6)."""

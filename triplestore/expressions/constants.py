@@ -72,8 +72,10 @@ def compare_exact(left: Value, operator: str, right: Value) -> str:
     """left < right (or <=, >, >=), right being an exact constant with a `decimal`; NULL where `left` is none."""
     if left.rank == NULL:
         return _NO_ANSWER
-    if left.rank in ("1", "2") and left.rest == NULL:
-        return f"({left.decimal}) {operator} {decimal_sql(right)}"
+    if left.is_exact:
+        return f"({left.plain}) {operator} {decimal_sql(right)}"
+    if left.static == "number" and left.rank in ("3", "4") and operator in ("<", "<="):
+        return f"({left.double}) {operator} {double_sql(right, int(left.rank))}"
     cases = []
     if left.decimal != NULL:
         cases.append(f"WHEN ({left.decimal}) IS NOT NULL THEN ({left.decimal}) {operator} {decimal_sql(right)}")
@@ -93,9 +95,11 @@ def compare_instant(left: Value, operator: str, right: Value, keep: Keep) -> str
     """left < right (or <=, >, >=), right being a constant time; NULL where `left` is not a time of its family, or only
     one of them has a zone and it could change the answer."""
     moment = Moment(right)
+    if left.zoned == moment.zoned and left.rest == NULL and (family := _known_family(left, moment)) is not None:
+        return f"{left.micros} {_cut(operator, moment)} {_bounded(moment.micros)}" if family else _NO_ANSWER
     cases = []
     if left.micros != NULL:
-        cut = operator if moment.exact else {"<": "<=", ">=": ">"}.get(operator, operator)
+        cut = _cut(operator, moment)
         cases.append(f"WHEN {left.micros} IS NOT NULL THEN {left.micros} {cut} {_bounded(moment.micros)}")
     if left.rest != NULL:
         cases.append(f"WHEN {left.rest} IS NOT NULL THEN {left.rest} {operator} '{moment.key}'")
@@ -145,14 +149,29 @@ def _datatype(value: Value) -> str:
     return split_literal(token)[1] if token.startswith('"') else ""
 
 
-def _of_family(left: Value, moment: Moment) -> str:
+def _cut(operator: str, moment: Moment) -> str:
+    """The operator that compares microseconds with those of a time, which may be cut."""
+    return operator if moment.exact else {"<": "<=", ">=": ">"}.get(operator, operator)
+
+
+def _known_family(left: Value, moment: Moment) -> bool | None:
+    """Whether a value is a time of the family of another, where it is known while compiling."""
     if left.constant is not None:
-        return str(_datatype(left) in moment.family).upper()
+        return _datatype(left) in moment.family
+    found = re.fullmatch("'([^']*)'", left.datatype)
+    return None if found is None else found[1] in moment.family
+
+
+def _of_family(left: Value, moment: Moment) -> str:
+    if (known := _known_family(left, moment)) is not None:
+        return str(known).upper()
     return f"{left.datatype} IN ({_list(map(repr, moment.family))})"
 
 
 def _zoned(left: Value, zoned: bool, keep: Keep) -> str:
     """Whether a time has a zone, or has none."""
+    if left.zoned is not None:
+        return str(left.zoned == zoned).upper()
     has = keep(instants.zoned(left.lexical))
     return has if zoned else f"(NOT {has})"
 

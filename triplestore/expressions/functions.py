@@ -31,7 +31,7 @@ def _is_numeric(d: Dialect, a: Value) -> Value:
 
 def _to_string(d: Dialect, a: Value) -> Value:
     """Numbers and booleans in canonical form: XPath and XQuery Functions 3.1, section 19.1.2."""
-    if a.static == "boolean" and a.constant is not None:
+    if a.static == "boolean":
         a = boolean(truth(a))
     if a.static in ("string", "text", "boolean", "iri") or (a.static == "quantity" and a.rank == NULL):
         return constructors.str_(d, a)

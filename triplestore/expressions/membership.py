@@ -69,9 +69,11 @@ def _numbers(left: Value, numbers: Sequence[Value]) -> list[str]:
         return []
     tests = []
     if exact := [decimal_sql(v) for v in numbers if v.decimal != NULL]:
-        tests.append(f"({left.decimal}) IN ({_list(exact)})")
+        tests.append(f"({left.plain}) IN ({_list(exact)})")
     if (wide := [v.rest for v in numbers if v.rest != NULL]) and left.rest != NULL:
         tests.append(f"({left.rank}) <= 2 AND ({left.rest}) IN ({_list(wide)})")
+    if left.is_exact and all(v.rank in ("1", "2") for v in numbers):
+        return tests
     no_nan = f"NOT isnan({left.double})"
     exact_ones = [v for v in numbers if v.rank in ("1", "2")]
     if most := [double_sql(v, 4) for v in exact_ones]:

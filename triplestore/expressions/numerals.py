@@ -21,7 +21,7 @@ EXACT: Final = r"[+-]?0*([0-9]{1,20}([.][0-9]{0,18}0*)?|[.][0-9]{1,18}0*)"
 """A decimal that fits into DECIMAL(38,18)."""
 
 _WHOLE: Final = 20
-_FRACTION: Final = 18
+FRACTION: Final = 18
 """Its digits before and behind the point, but for zeros at either end."""
 
 _DIGITS: Final = "'0123456789'"
@@ -36,7 +36,7 @@ _LEAST_INFINITE: Final = "CAST('3.4028235677973366e38' AS DOUBLE)"
 def key(text: str) -> str | None:
     """The key of the text of a decimal, or None where DECIMAL(38,18) holds it."""
     whole, _, fraction = text.lstrip("+-").partition(".")
-    held = len(whole.lstrip("0")) <= _WHOLE and len(fraction.rstrip("0")) <= _FRACTION  # `EXACT`, whatever the length
+    held = len(whole.lstrip("0")) <= _WHOLE and len(fraction.rstrip("0")) <= FRACTION  # `EXACT`, whatever the length
     return None if held else any_key(text)
 
 

@@ -21,8 +21,9 @@ class Staging:
     def stage(self, value: Value) -> Value:
         """The value with its parts as columns."""
         texts = {part: getattr(value, part) for part in PARTS}
-        if value.truth is not None:
-            texts["truth"] = value.truth
+        for part in ("truth", "small"):
+            if (sql := getattr(value, part)) is not None:
+                texts[part] = sql
         read = columns_read(*texts.values()) & self.parts.keys()
         level = 1 + max((self.parts[name][0] for name in read), default=-1)
         names = {part: f"s{self.values}_{part}" for part, sql in texts.items() if not is_repeatable(sql)}

@@ -113,7 +113,7 @@ def _first(*parts: str) -> str:
 def _may_be_temporal(value: Value) -> bool:
     if value.constant is not None:
         return (value.micros, value.rest) != (NULL, NULL) and value.rank == NULL
-    return value.static in ("any", "quantity")
+    return value.static in ("any", "quantity") and (value.micros, value.rest, value.made) != (NULL, NULL, None)
 
 
 def _or_number(value: Value, operand: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Final
 
 from triplestore.dictionary.datatypes import value_of
@@ -57,7 +58,10 @@ class Value:
     have neither (the DOUBLE not if they are exact): `lexical` and `double` make them of the other parts, where they are
     asked for, which most numbers on the way to an answer never are.
 
-    most: in every row the value is a whole number from -most to most, and its lexical form is canonical.
+    most, scale: every row is an integer or decimal, of one datatype, whose whole part is from -most to most, with no
+    more than `scale` digits behind the point; the lexical form of an integer is canonical. small: SQL of the number as
+    a DECIMAL that may be narrower than `decimal`, which is made of it. exact: every row is an integer or decimal that
+    `decimal` holds. zoned: whether the times have a zone, where it is the same in every row.
     """
 
     kind: str
@@ -77,12 +81,16 @@ class Value:
     made: str | None = None
     written: str | None = None
     most: int | None = None
+    scale: int = 0
+    small: str | None = None
+    exact: bool = False
+    zoned: bool | None = None
 
     @property
     def lexical(self) -> str:
         """The lexical form."""
-        if self.most is not None and self.text == NULL:
-            return f"CAST(CAST({self.decimal} AS DECIMAL(38,0)) AS STRING)"
+        if self.most is not None and self.scale == 0 and self.text == NULL:
+            return f"CAST({self.narrow} AS STRING)"
         if self.writer is None:
             return self.text
         made = numerals.number_text(self.writer, self.rank, self.decimal, self.inexact, self.rest)
@@ -97,6 +105,28 @@ class Value:
         if self.rank not in ("1", "2"):
             exact = f"CASE WHEN ({self.rank}) <= 2 THEN {exact} END"
         return exact if self.inexact == NULL else f"coalesce({self.inexact}, {exact})"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row is an integer or decimal that the part `decimal` holds."""
+        held = self.rest == NULL and self.decimal != NULL
+        return self.exact or (self.static == "number" and self.rank in ("1", "2") and held)
+
+    @property
+    def digits(self) -> int:
+        """Of a number with a bound (`most`): the digits that a DECIMAL needs for it."""
+        assert self.most is not None
+        return len(str(self.most)) + self.scale
+
+    @property
+    def narrow(self) -> str:
+        """A number with a bound (`most`) as the narrowest DECIMAL there is."""
+        return self.small or f"CAST({self.decimal} AS DECIMAL({self.digits},{self.scale}))"
+
+    @property
+    def plain(self) -> str:
+        """An exact number as what is compared."""
+        return self.small or self.decimal
 
     @property
     def is_number(self) -> str:
@@ -147,13 +177,22 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of every value of a column: its datatype (an IRI); of numbers their rank, and the bound of whole
-    ones (`Value.most`). narrow: DECIMAL(38,18) holds all of them."""
+    """What is known of every value of a column of tokens: its datatype (an IRI); of numbers their rank, and their bound
+    (`Value.most`, `Value.scale`). narrow: DECIMAL(38,18) holds all of them."""
 
     datatype: str
     rank: str = NULL
     most: int | None = None
     narrow: bool = False
+    scale: int = 0
+
+    def or_else(self, other: Known | None) -> Known | None:
+        """What is known of values of either of two columns."""
+        if other is None or (self.datatype, self.rank) != (other.datatype, other.rank):
+            return None
+        most = None if self.most is None or other.most is None else max(self.most, other.most)
+        scale = 0 if most is None else max(self.scale, other.scale)
+        return replace(self, most=most, narrow=self.narrow and other.narrow, scale=scale)
 
 
 WHOLE: Final = 10**20 - 1
@@ -194,7 +233,20 @@ def only_where(condition: str, value: Value) -> Value:
     def part(sql: str) -> str:
         return sql if sql == NULL else f"CASE WHEN {condition} THEN {sql} END"
 
-    names = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact", "micros", "rest", "truth", "made")
+    names = (
+        "kind",
+        "text",
+        "datatype",
+        "lang",
+        "rank",
+        "decimal",
+        "inexact",
+        "micros",
+        "rest",
+        "truth",
+        "made",
+        "small",
+    )
     found = {name: part(sql) for name in (*names, "written") if (sql := getattr(value, name)) is not None}
     return replace(value.computed, **found)  # type: ignore[arg-type]
 
@@ -219,9 +271,13 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
         rest = key(bare) if rank < 3 else None
         decimal = f"CAST('{bare}' AS DECIMAL(38,18))" if rank < 3 and rest is None else NULL
         canonical = rank == 1 and rest is None and re.fullmatch("0|-?[1-9][0-9]*", lexical)
+        most = abs(int(lexical)) if canonical else None
+        scale = 0
+        if rank == 2 and rest is None:
+            most, scale = int(abs(Decimal(bare))), len(bare.partition(".")[2].rstrip("0"))
         double = f"CAST('{double_of(bare, rank)}' AS DOUBLE)"
         kept = f"'{rest}'" if rest else NULL
-        found = replace(found, static="number", rank=str(rank), most=abs(int(lexical)) if canonical else None)
+        found = replace(found, static="number", rank=str(rank), most=most, scale=scale)
         return replace(found, decimal=decimal, inexact=double, rest=kept)
     if datatype in calendar.TEMPORAL:
         bare = lexical.strip(" \t\r\n")
@@ -336,9 +392,8 @@ def iri(sql: str) -> Value:
     return Value(f"CASE WHEN ({sql}) IS NOT NULL THEN 1 END", sql, NULL, static="iri")
 
 
-def number(dialect: Dialect, rank: str, decimal: str, inexact: str, rest: str = NULL, most: int | None = None) -> Value:
-    """A computed number: `decimal` and `rest` count for ranks 1 and 2, the DOUBLE for 3 (rounded here) and 4. most:
-    see `Value`."""
+def number(dialect: Dialect, rank: str, decimal: str, inexact: str, rest: str = NULL) -> Value:
+    """A computed number: `decimal` and `rest` count for ranks 1 and 2, the DOUBLE for 3 (rounded here) and 4."""
     exact = " OR ".join(f"({part}) IS NOT NULL" for part in (decimal, rest) if part != NULL) or "FALSE"
     if rank in ("1", "2"):
         kind = f"CASE WHEN {exact} THEN 3 END"
@@ -357,13 +412,19 @@ def number(dialect: Dialect, rank: str, decimal: str, inexact: str, rest: str = 
         rest=rest,
         static="number",
         writer=dialect,
-        most=most,
     )
+
+
+def bounded(dialect: Dialect, rank: str, small: str, most: int, scale: int = 0) -> Value:
+    """A computed integer (rank 1) or decimal (2), the SQL of which is a DECIMAL. most, scale: see `Value`."""
+    found = number(dialect, rank, f"CAST({small} AS DECIMAL(38,18))", NULL)
+    kind = f"CASE WHEN ({small}) IS NOT NULL THEN 3 END"
+    return replace(found, kind=kind, most=most, scale=scale, small=small)
 
 
 def integer(dialect: Dialect, sql: str, most: int = COUNTED) -> Value:
     """The xsd:integer of an SQL integer from -most to most."""
-    return number(dialect, "1", f"CAST({sql} AS DECIMAL(38,18))", NULL, most=most)
+    return bounded(dialect, "1", f"CAST({sql} AS DECIMAL({len(str(most))},0))", most)
 
 
 def known_of(value: Value) -> Known | None:
@@ -373,7 +434,9 @@ def known_of(value: Value) -> Known | None:
         return None
     if value.static != "number":
         return Known(found[1])
-    return Known(found[1], value.rank, value.most, value.rest == NULL) if value.rank.isdigit() else None
+    if not value.rank.isdigit():
+        return None
+    return Known(found[1], value.rank, value.most, value.rest == NULL, 0 if value.most is None else value.scale)
 
 
 def of_known(dialect: Dialect, column: str, known: Known) -> Value:
@@ -386,7 +449,7 @@ def of_known(dialect: Dialect, column: str, known: Known) -> Value:
         return replace(found, static="string")
     if known.datatype == XSD + "boolean":
         return replace(found, static="boolean", truth=f"{text} IN ('true', '1')")
-    found = replace(found, static="number", rank=known.rank, most=known.most)
+    found = replace(found, static="number", rank=known.rank, most=known.most, scale=known.scale)
     if known.most is not None:
         return replace(found, decimal=f"CAST({text} AS DECIMAL(38,18))", inexact=f"CAST({text} AS DOUBLE)")
     bare = dialect.trim(text)
@@ -464,6 +527,8 @@ def truth(value: Value) -> str:
         return f"({value.lexical}) <> ''"
     if value.static == "iri":
         return "CAST(NULL AS BOOLEAN)"
+    if value.is_exact:
+        return f"({value.plain}) <> 0"
     if value.static == "number":
         exact = f"(({value.decimal}) <> 0{'' if value.rest == NULL else f' OR ({value.rest}) IS NOT NULL'})"
         if value.rank in ("1", "2"):

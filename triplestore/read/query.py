@@ -120,6 +120,7 @@ def graph(session: Session, generalised: bool = False) -> Graph:
         union,
         session.services,
         made=manifest.graphs,
+        types=lambda: workspace.object_types,
     )
 
 

@@ -23,9 +23,15 @@ TERMS += [f'"2020-02-30T00:00:00"^^<{XSD}dateTime>', f'"1e400"^^<{XSD}double>', 
 
 EXACT = {
     *(ObjectType.INTEGER_9, ObjectType.INTEGER_18, ObjectType.INTEGER),
-    *(ObjectType.DERIVED_INTEGER, ObjectType.DECIMAL),
+    *(ObjectType.DERIVED_INTEGER, ObjectType.DECIMAL_9, ObjectType.DECIMAL),
 }
-NUMBERS = {**dict.fromkeys(EXACT, 1), ObjectType.DECIMAL: 2, ObjectType.FLOAT: 3, ObjectType.DOUBLE: 4}
+NUMBERS = {
+    **dict.fromkeys(EXACT, 1),
+    ObjectType.DECIMAL_9: 2,
+    ObjectType.DECIMAL: 2,
+    ObjectType.FLOAT: 3,
+    ObjectType.DOUBLE: 4,
+}
 MOMENTS = {ObjectType.DATE_TIME, ObjectType.ZONED_DATE_TIME, ObjectType.DATE, ObjectType.ZONED_DATE}
 
 
