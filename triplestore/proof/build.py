@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from triplestore.compile.schema import Fact
@@ -86,10 +86,14 @@ class Builder:
             mention = self.forward.mention.get(left)
             by = () if mention is None or mention.round > round else (self._version(mention),)
             return step(triple, "eq-ref", by)
-        chain = self.forward.equalities.chain(left, right, lambda hub: hub.round <= round)
-        assert chain is not None, triple
+        return self._by_chain(left, right, lambda hub: hub.round <= round)
+
+    def _by_chain(self, left: int, right: int, usable: Callable[[Hub], bool]) -> Step:
+        """That two terms are one, by the shortest chain of some hubs."""
+        chain = self.forward.equalities.chain(left, right, usable)
+        assert chain is not None, (left, right)
         links = tuple(self.link(hub, a, b) for a, hub, b in chain)
-        return links[0] if len(links) == 1 else step(triple, "eq-trans", links)
+        return links[0] if len(links) == 1 else step((left, SAME_AS, right), "eq-trans", links)
 
     def _link(self, hub: Hub, left: int, right: int) -> Step:
         triple = (left, SAME_AS, right)
@@ -99,8 +103,16 @@ class Builder:
         s, p, o = version.triple
         found = self._version(version)
         if p != SAME_AS:
-            found = step((s, SAME_AS, o), "eq-rep-p", (self.equality(p, SAME_AS, hub.round), found))
+            found = step((s, SAME_AS, o), "eq-rep-p", (self._named(p, hub), found))
         return found if (s, o) == (left, right) else step(triple, "eq-sym", (found,))
+
+    def _named(self, predicate: int, hub: Hub) -> Step:
+        """That a property is owl:sameAs, by hubs that were there before one that rests on it."""
+        if self._is_asserted((predicate, SAME_AS, SAME_AS)):
+            return self._leaf((predicate, SAME_AS, SAME_AS))
+        equalities = self.forward.equalities
+        before = {id(other) for other in equalities.hubs[: equalities.hubs.index(hub)]}
+        return self._by_chain(predicate, SAME_AS, lambda other: id(other) in before)
 
     def _grouped(self, hub: Hub, grouped: Grouped, left: int, right: int) -> Step:
         """Both halves of a rule: those of the members, in the terms of the first."""

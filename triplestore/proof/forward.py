@@ -156,13 +156,12 @@ class Forward:
         for version in fresh:
             fact = self.region.normal_fact(version.triple)
             s, p, o = fact
-            if self._congruent and p == SAME_AS and s == o and s in self.region.classes:
-                links.append(version)
-                self.versions[fact].append(version)
-            elif version.round == 0 or self.known(version.triple) is None:
+            if version.round == 0 or self.known(version.triple) is None:
                 self.versions[fact].append(version)
                 self._known.pop(fact, None)
                 changed[fact] = None
+                if self._congruent and p == SAME_AS and s == o and s in self.region.classes:
+                    links.append(version)
             self._occurs(version)
         for hub in hubs:
             if isinstance(hub.reason, Version):  # else its members occur in what matched
