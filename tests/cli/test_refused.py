@@ -29,9 +29,23 @@ def test_options_that_go_with_others(kg: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     done("retention", kg, "--keep-versions", "all")
     refused(2, "retention", kg, "--keep-days", "3", says="all versions are kept, those of these days too")
-    refused(2, "retention", kg, "--keep-versions", "few", says="--keep-versions takes a number or `all`, not 'few'")
-    refused(2, "retention", kg, "--keep-versions", 5_000 * "9", says="--keep-versions takes a number or `all`, not '9")
-    refused(2, "retention", kg, "--keep-versions", "0", says="the number of versions to keep is a whole number, 1 or")
+    refused(
+        2,
+        "retention",
+        kg,
+        "--keep-versions",
+        "few",
+        says="--keep-versions takes a number of 1 or more, or `all`, not 'few'",
+    )
+    refused(
+        2,
+        "retention",
+        kg,
+        "--keep-versions",
+        5_000 * "9",
+        says="--keep-versions takes a number of 1 or more, or `all`, not '9",
+    )
+    refused(2, "retention", kg, "--keep-versions", "0", says="takes a number of 1 or more, or `all`, not .0.")
     assert "30 versions, and the last" in done("retention", kg, "--keep-versions", "30", "--keep-days", "3")
     refused(2, "query", kg, "SELECT * { ?s ?p ?o }", "--exit-code", says="--exit-code is of ASK: this is a SELECT")
     refused(2, "query", kg, "ASK {}", "--exit-code", "--explain", says="--exit-code is of an answer")

@@ -19,7 +19,9 @@ from triplestore.model.errors import UsageError
 @click.option("--store", "stores", multiple=True, metavar="NAME", help="Of a server's stores, this one alone.")
 @click.option("--remove", is_flag=True, help="Take the account away.")
 def account(file: str, name: str | None, role: str | None, token: bool, stores: Sequence[str], remove: bool) -> None:
-    """Add an account to FILE, for `triplake serve --accounts FILE`, or change it; without NAME, list the accounts.
+    """Add an account to FILE, change it, or list the accounts.
+
+    `triplake serve --accounts FILE` reads the file. Without NAME the accounts are listed.
 
     The password is asked for, or is the first line of standard input. A server reads the file again at SIGHUP.
     """

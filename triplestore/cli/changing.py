@@ -97,8 +97,11 @@ def update(
     base: str | None,
     shapes: Sequence[str],
 ) -> None:
-    """Apply update files, or folders of them, in order: RDF Patch (.rdfp), SPARQL Update (.ru); or plain triples by
-    --add and --delete; or drop graphs by --drop-graph."""
+    """Apply updates: add, delete and change triples.
+
+    FILES are RDF Patch (.rdfp), SPARQL Update (.ru), or folders of them, applied in order. Files of plain triples are
+    given by --add and --delete, graphs to drop by --drop-graph.
+    """
     if not (files or add or delete or drop_graphs):
         raise UsageError(
             "nothing to apply: give update files (.rdfp, .ru), --add FILE, --delete FILE or --drop-graph IRI"
@@ -152,7 +155,7 @@ def _give_back() -> None:
 @click.argument("names", nargs=-1, metavar="[NAME_OR_FILE]...")
 @click.option("--data", multiple=True, metavar="PATH", help="check: run the rules on a store, or on files of RDF.")
 @click.option("--with", "others", multiple=True, metavar="NAME_OR_FILE", help="check: rules that run with them.")
-@click.option("--json", "as_json", is_flag=True, help="check: as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="check: print JSON.")
 @maintain_option
 @common
 def rules(
@@ -165,7 +168,9 @@ def rules(
     as_json: bool,
     maintain: str,
 ) -> None:
-    """List, add or remove the rules of a store; the closure is maintained.
+    """List, add, remove or check rules.
+
+    The closure of the store is kept up to date.
 
     Or `triplake rules list`: the built-in rulesets. Or `triplake rules check FILE...`: what is most likely not meant in
     files of rules, and what each rule does.

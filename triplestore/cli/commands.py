@@ -61,12 +61,13 @@ COMMANDS: Final = (
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="triplake", prog_name="triplake")
 def cli() -> None:
-    """An RDF triple store that reasons: OWL 2 RL, equality by rewriting, kept right as data and axioms change.
+    """An RDF triple store that reasons: OWL 2 RL, equality by rewriting, kept up to date as data and axioms
+    change.
 
-    A STORE is a folder. Exit codes: 0 done; 1 the answer is no, or inconsistent; 2 wrong usage; 3 bad input;
-    4 another writer was first; 5 the store is damaged or too new; 6 the disk is full or fails;
-    7 not enough memory; 8 rules make terms without end; 9 an endpoint of SERVICE fails;
-    70 a fault of ours; 130 interrupted; 129, 143 ended by SIGHUP, SIGTERM.
+    A STORE is a folder. Exit codes: 0 done; 1 the answer is no, or the store is inconsistent; 2 wrong usage; 3 bad
+    input; 4 another writer was first; 5 the store is damaged or too new; 6 the disk is full or fails; 7 not enough
+    memory; 8 rules make terms without end; 9 an endpoint of SERVICE fails; 70 a fault in Triplake; 130 interrupted;
+    129, 143 ended by SIGHUP, SIGTERM.
     """
 
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 )
 @default_graph_option
 @maintain_option
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @at_option
 @common
 def graphs(
     options: Common, store: str, alone: bool, default_graph: str | None, maintain: str, as_json: bool, at: int | None
 ) -> None:
-    """List the graphs of a store with their sizes, or change what its default graph is."""
+    """List the graphs of a store, or change its default graph."""
     if default_graph and (alone or as_json or at):
         raise UsageError("--default-graph changes the store: leave --alone, --json and --at out")
     if alone and at:
@@ -78,7 +78,10 @@ def _support_json(found: GraphSupport) -> dict[str, Any]:
 @click.argument("store")
 @common
 def upgrade(options: Common, store: str) -> None:
-    """Let a store of an older format be of the newest, as its next change would."""
+    """Bring an older store to the newest format.
+
+    Its next change would do so, too.
+    """
     with opening(options, store) as opened:
         done = opened.upgrade()
         say(options, f"{store}: {'now' if done else 'already'} of the newest format, version {opened.version}")

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="Lines of each kind with --facts; 0 for all. [default: 100; all with --json]",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @common
 def log(options: Common, store: str, version: int | None, facts: bool, limit: int | None, as_json: bool) -> None:
-    """List the versions that can be read, and what made them; or what one of them changed."""
+    """List the versions of a store, or what one of them changed."""
     if limit is not None and not facts:
         raise UsageError("--limit is for the lines of --facts")
     if facts:
@@ -140,12 +140,12 @@ def compact(options: Common, store: str) -> None:
     "--keep-days",
     type=click.FloatRange(0, MOST_DAYS),
     metavar="D",
-    help="Keep also the last version of each minute of D days.",
+    help="Also keep the last version of each minute of D days.",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @common
 def vacuum(options: Common, store: str, keep: int | None, keep_days: float | None, dry_run: bool) -> None:
-    """Forget the versions that are not to be kept, and delete the files that no version needs.
+    """Forget old versions, and delete files that go with them.
 
     What is kept is what the options say; without them, what the store's rule says (see `triplake retention`).
     """
@@ -175,7 +175,7 @@ def vacuum(options: Common, store: str, keep: int | None, keep_days: float | Non
     "days",
     type=click.FloatRange(0, MOST_DAYS),
     metavar="D",
-    help="Keep also the last version of each minute of D days.",
+    help="Also keep the last version of each minute of D days.",
 )
 @common
 def retention(options: Common, store: str, versions: str | None, days: float | None) -> None:
@@ -192,9 +192,11 @@ def retention(options: Common, store: str, versions: str | None, days: float | N
         try:
             newest = rule.versions if versions is None else None if versions == "all" else int(versions)
         except ValueError:
-            raise UsageError(f"--keep-versions takes a number or `all`, not '{versions}'") from None
+            raise UsageError(f"--keep-versions takes a number of 1 or more, or `all`, not '{versions}'") from None
         if newest is None and days is not None:
             raise UsageError("all versions are kept, those of these days too: give --keep-days with --keep-versions N")
+        if newest is not None and newest < 1:
+            raise UsageError(f"--keep-versions takes a number of 1 or more, or `all`, not '{versions}'")
         rule = Retention(newest, rule.days if days is None else days)
         opened.change_retention(rule)
     click.echo(f"keeps {rule}")
@@ -206,7 +208,7 @@ def retention(options: Common, store: str, versions: str | None, days: float | N
 @click.option("--from", "copy", metavar="BACKUP", help="A backup, to fetch what is missing or damaged from.")
 @common
 def restore(options: Common, store: str, to: int | None, copy: str | None) -> None:
-    """Make an older version the newest (--to), or bring a store back from a backup (--from).
+    """Go back to an older version (--to) or a backup (--from).
 
     The first is the way back from a mistake; the second from files that are missing or damaged, or a store that is
     gone.
@@ -235,7 +237,9 @@ def restore(options: Common, store: str, to: int | None, copy: str | None) -> No
 @click.argument("dest")
 @common
 def backup(options: Common, store: str, dest: str) -> None:
-    """Copy to DEST what it lacks of a store's versions and files, each compared with its checksum.
+    """Bring a backup of all versions up to date, or make it.
+
+    What DEST lacks is copied, each file compared with its checksum.
 
     DEST is a store itself, which can be read, or brought back with `restore --from`.
     """
@@ -273,10 +277,13 @@ _PREFIX_ARGUMENTS: Final = {"add": "NAME=IRI, as in ex=http://example.org/", "re
 @click.argument("store")
 @click.argument("action", type=click.Choice(["list", "add", "remove"]))
 @click.argument("names", nargs=-1, metavar="[NAME=IRI | NAME]...")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @common
 def prefixes(options: Common, store: str, action: str, names: Sequence[str], as_json: bool) -> None:
-    """List, add or remove the prefixes that a store keeps: yours, then those of loaded files and updates."""
+    """List, add or remove the prefixes that a store keeps.
+
+    Yours come first, then those of loaded files and updates.
+    """
     from triplestore.read.names import prefixes_of
 
     if (action == "list") == bool(names):
@@ -311,7 +318,10 @@ def prefixes(options: Common, store: str, action: str, names: Sequence[str], as_
 @click.option("--stream", is_flag=True, help="Windows over a building's sensors instead; keeps nothing.")
 @common
 def demo(options: Common, folder: str | None, stream: bool) -> None:
-    """The main job, end to end, on bundled data, in seconds. FOLDER keeps the store; by default it is temporary."""
+    """Show load, inference, queries and updates on bundled data.
+
+    The store is kept in FOLDER; by default it is temporary.
+    """
     from triplestore.demo import building, run
 
     nothing_to_verify(options)

@@ -143,7 +143,10 @@ def load(
     default_graph: str | None,
     shapes: Sequence[str],
 ) -> None:
-    """Load RDF files (folders, globs, URLs, - for stdin), or tables, then materialise; make the store if need be."""
+    """Load RDF files or tables, and compute the closure.
+
+    FILES are files, folders, globs, URLs, or - for standard input. The store is made if it is not there.
+    """
     from triplake.loaders.report import of_relative
     from triplestore.storage.versions import Versions
     from triplestore.store import Store

@@ -82,7 +82,7 @@ def common(function: F) -> F:
                 type=click.Choice(["auto", "duckdb", "spark"]),
                 default="auto",
                 show_default=True,
-                help="What does the work; auto is DuckDB in this process unless a Spark master is configured.",
+                help="The engine; auto is DuckDB in this process, or Spark where a master is configured.",
             ),
             click.option("--master", metavar="URL", help="Spark master, as in local[2] or spark://host:7077."),
             click.option(
@@ -90,15 +90,19 @@ def common(function: F) -> F:
                 metavar="SIZE",
                 help="Memory, as in 2GB (default: half of the machine's; serve: 35% for all reads, and for writes).",
             ),
-            click.option("--max-terms", type=int, metavar="N", help="Terms that rules may make (default: 10000000)."),
             click.option(
-                "--max-rounds", type=int, metavar="N", help="Rounds in which rules may make terms (default: 1000)."
+                "--max-terms", type=int, metavar="N", help="Most terms that rules may make (default: 10000000)."
             ),
-            click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
             click.option(
-                "--verify", is_flag=True, help="First read all of the store, and see that nothing is damaged."
+                "--max-rounds", type=int, metavar="N", help="Most rounds in which rules may make terms (default: 1000)."
             ),
-            click.option("--verbose", "-v", is_flag=True, help="Figures per round and shape; tracebacks of faults."),
+            click.option("--quiet", "-q", is_flag=True, help="Show no progress on stderr."),
+            click.option(
+                "--verify", is_flag=True, help="First read the whole store, and check that nothing is damaged."
+            ),
+            click.option(
+                "--verbose", "-v", is_flag=True, help="Show figures per round and shape, and tracebacks of faults."
+            ),
         )
     ):
         command = option(command)
@@ -134,7 +138,7 @@ rules_option = click.option(
 axiomatic_option = click.option(
     "--axiomatic",
     is_flag=True,
-    help="The axiomatic triples of RDF and RDFS too: the ruleset rdfs-axiomatic (with rdf only: rdf-axiomatic).",
+    help="Add the axiomatic triples of RDF and RDFS: the ruleset rdfs-axiomatic (with rdf only: rdf-axiomatic).",
 )
 equality_option = click.option(
     "--equality",
@@ -156,7 +160,7 @@ load_folder_option = click.option(
     "--load-folder",
     type=click.Path(exists=True, file_okay=False),
     metavar="FOLDER",
-    help="SPARQL's LOAD may read the files in this folder; without it, none.",
+    help="Let SPARQL's LOAD read the files in this folder; without it, none.",
 )
 shapes_option = click.option(
     "--shapes",
@@ -168,7 +172,7 @@ services_option = click.option(
     "--allow-service",
     multiple=True,
     metavar="URL",
-    help="SPARQL's SERVICE may ask this endpoint; without it, none.",
+    help="Let SPARQL's SERVICE ask this endpoint; without it, none.",
 )
 
 

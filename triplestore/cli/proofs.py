@@ -108,8 +108,11 @@ def why_same(
     prefixes: Sequence[str],
     at: int | None,
 ) -> None:
-    """Show what makes A and B one: the shortest chain of equalities. Of A alone: its class, and the links that hold it
-    together. Exit code 1 if they are not one."""
+    """Show what makes A and B equal, or A's class.
+
+    For A and B: the shortest chain of equalities. Of A alone: its class, and the links that hold it together.
+    Exit code 1 if they are not one.
+    """
     from triplestore.model.terms import to_rdflib
     from triplestore.proof import why_text
     from triplestore.proof.text import writer

@@ -125,7 +125,10 @@ def export(
     virtual: bool,
     at: int | None,
 ) -> None:
-    """Write the store's triples; N-Quads and TriG have them in their graphs."""
+    """Write the store's triples.
+
+    N-Quads and TriG have them in their graphs.
+    """
     from triplestore.cli.export import leaves_out_graphs, write_export
     from triplestore.read.names import graph_token
 
@@ -156,7 +159,7 @@ def _in_own_terms(violation: Violation) -> JsonObject:
 
 @click.command()
 @click.argument("store")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -166,7 +169,7 @@ def _in_own_terms(violation: Violation) -> JsonObject:
 @at_option
 @common
 def check(options: Common, store: str, as_json: bool, limit: int | None, at: int | None) -> None:
-    """List inconsistencies by rule, with the triples at fault. Exit code 1 if there are any."""
+    """List inconsistencies by rule, with their triples. Exit code 1 if there are any."""
     from triplestore.cli.prefixes import Printed
     from triplestore.model.terms import node_to_ntriples
     from triplestore.proof.text import graphs_json, named, writer
@@ -216,7 +219,7 @@ def check(options: Common, store: str, as_json: bool, limit: int | None, at: int
 @click.argument("store")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--format", "format_", metavar="F", help="The format of the files, where suffixes don't tell.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @at_option
 @common
 def entails(
@@ -247,12 +250,12 @@ def entails(
 
 @click.command()
 @click.argument("store")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--same-as", is_flag=True, help="Show which terms are one, and what made them so.")
 @at_option
 @common
 def stats(options: Common, store: str, as_json: bool, same_as: bool, at: int | None) -> None:
-    """Show counts of a store and the figures of its last operation; or what owl:sameAs does to it."""
+    """Show the figures of a store, or what owl:sameAs does to it."""
     with opening(options, store, at) as opened:
         if same_as:
             equality = opened.equality_stats()

@@ -26,7 +26,7 @@ LISTED: Final = 20
 @click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", default=LISTED, show_default=True, help="List N; 0 for all."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @prefix_option
 @at_option
 @common
@@ -41,7 +41,9 @@ def search(
     prefixes: tuple[str, ...],
     at: int | None,
 ) -> None:
-    """Find terms by words of their literals: labels, names, titles; those first that fit best.
+    """Find terms by words of their labels and other literals.
+
+    Those that fit best come first.
 
     WORDS are words, "phrases", prefixes (rembr*), joined by AND, OR, NOT, + and -.
     """

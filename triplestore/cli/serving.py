@@ -142,7 +142,9 @@ def serve(
     allow_service: Sequence[str],
     same_as: str,
 ) -> None:
-    """Answer over HTTP: SPARQL 1.1 Protocol, Graph Store Protocol, continuous queries, and a web page.
+    """Serve SPARQL, graphs, streams and a web page over HTTP.
+
+    These are the SPARQL 1.1 Protocol, the Graph Store Protocol, continuous queries, and a web page.
 
     One STORE is at the root of the address, several are each at /NAME/ (NAME is the folder's where there is none). Each
     option can be set in the environment too: TRIPLAKE_PORT is --port.
@@ -252,7 +254,10 @@ def _served(
 @click.option("--timeout", type=Seconds(0.1), default=60, show_default=True, help="Seconds for an answer.")
 @common
 def mcp(options: Common, store: str, write: bool, timeout: float) -> None:
-    """Give a language model tools to ask the store, by the Model Context Protocol on standard input and output."""
+    """Serve a language model (Model Context Protocol).
+
+    It gets tools to query the store, on standard input and output.
+    """
     if importlib.util.find_spec("mcp") is None:
         raise UsageError(f"mcp needs the Model Context Protocol's library: {how_to_install('mcp')}")
     from triplestore.server.mcp import server

@@ -91,7 +91,7 @@ def stream(
     plot: bool,
     at: int | None,
 ) -> None:
-    """Ask continuous queries of a stream, with the store as the background.
+    """Run continuous queries over a stream and the store.
 
     A line of the stream is TIME TRIPLE ., the time a number (milliseconds, or any unit) or as 2024-05-01T12:00:00Z,
     the triple as in N-Triples. A query says its window itself, by FROM STREAM <s> [RANGE 5m STEP 1m], or is any SPARQL

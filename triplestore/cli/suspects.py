@@ -42,7 +42,10 @@ LISTED: Final = 10
 @at_option
 @common
 def suspects(options: Common, store: str, limit: int, format_: str, prefixes: tuple[str, ...], at: int | None) -> None:
-    """Rank the links that make terms equal: those most likely wrong first, each with its reasons."""
+    """Rank the links that make terms equal by how suspect they are.
+
+    Those most likely wrong come first, each with its reasons.
+    """
     from triplestore.proof.text import writer
 
     given = prefixes_of(prefixes)

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 @click.argument("store")
 @at_option
 @click.option("--deep", is_flag=True, help="Then compute the closure of the newest (or of --at) again, and compare.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @common
 def verify(options: Common, store: str, at: int | None, deep: bool, as_json: bool) -> None:
-    """Read every file of every version (or of one, --at) and compare it with its checksum.
+    """Check every file of a store against its checksum.
+
+    All versions are read, or that of --at.
 
     --deep takes as long as `materialise`, and room for a copy in the temporary folder. Exit code 0: all are whole; 1:
     older versions are damaged, the newest is whole; 5: the newest one, or that of --at, is damaged.
