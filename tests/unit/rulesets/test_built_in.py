@@ -94,4 +94,4 @@ def test_commands_list_every_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert f"give one of {', '.join(BUILT_IN)}, or the path of a file" in wrong.err
     assert run("rules", "kg").code == 2
     assert "rules check needs files of rules" in run("rules", "check").err
-    assert "not one of 'list', 'add', 'remove'" in run("rules", "kg").err
+    assert "give 'list', 'add' or 'remove' after the store" in run("rules", "kg").err
