@@ -92,7 +92,7 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
     Path("all.rq").write_text(
         "REGISTER QUERY all AS SELECT ?x ?p ?o FROM STREAM <urn:s> [RANGE 5m STEP 1m] { ?x ?p ?o }"
     )
-    Path("stream.txt").write_text("".join(f"2024-05-01T12:{n:02}:00Z <urn:a> <urn:b> {n} .\n" for n in range(50)))
+    Path("stream.txt").write_text("".join(f'2024-05-01T12:{n:02}:00Z <urn:a> <urn:b> "{n}" .\n' for n in range(50)))
     Path("rule.dlog").write_text("[?x, <u:q>, ?y] :- [?x, <urn:p1>, ?y] .\n")
     done("load", "kg", "a.nt", "--quiet")
     done("update", "kg", "--delete", "y.nt")
