@@ -50,7 +50,8 @@ class Matching:
     not be the representative. linked: there may be triples of owl:sameAs over representatives. resources: every term is
     an rdfs:Resource (`triplestore.closure.virtual`): "terms" without literals, "all" with them, "" if there is no such
     rule. named: owl:sameAs itself is in a class. base: what stands after FROM for the triples themselves: `fact`, or
-    those of graphs (`triplake.sparql.dataset`). graphs: what stands after FROM for the graphs (g) that there are, where
+    those of graphs (`triplake.sparql.dataset`). single: predicates whose objects have one form each, so that `base` has
+    them as they were asserted. graphs: what stands after FROM for the graphs (g) that there are, where
     these are quads: a column g says which graph each is in, and a pattern is matched within one. statistics: see
     `sparql.query.Graph`.
     """
@@ -68,6 +69,7 @@ class Matching:
     resources: str = ""
     named: bool = False
     base: str = "fact"
+    single: frozenset[int] = frozenset()
     graphs: str = ""
     statistics: Statistics = field(default_factory=Statistics)
 
@@ -134,7 +136,9 @@ def _joined(
     filters: list[str] = []
     for number, atom in enumerate(step.triple for step in order):
         alias, conditions = f"f{number}", []
+        predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
         forms = how.facts != how.base and isinstance(atom[2], Variable) and shows.get(atom[2].name) == atom
+        forms = forms and predicate not in how.single
         for place, term in zip(_PLACES, atom, strict=True):
             column = f"{alias}.{place}"
             if isinstance(term, Constant):
@@ -151,7 +155,6 @@ def _joined(
             shown[GRAPH] = "f0.g"
         if how.generalised:
             conditions += [f"{alias}.s < {FIRST_LITERAL}", f"{alias}.p < {FIRST_BLANK}"]
-        predicate = representatives[atom[1].token] if isinstance(atom[1], Constant) else None
         reading = how if forms else replace(how, facts=how.base)
         end = representatives[atom[2].token] if isinstance(atom[2], Constant) else None
         table = f"{source(predicate, reading, end)} {alias}"

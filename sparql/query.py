@@ -21,6 +21,7 @@ from triplake.sparql.endpoint import Row
 from triplake.sparql.explain import QueryExplanation, order, tree
 from triplake.sparql.federation import Federation
 from triplake.sparql.nodes import MOST, MOST_CHARACTERS, Nodes
+from triplake.sparql.object_types import with_one_form
 from triplake.sparql.parser import not_too_deep, parse_query
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
@@ -252,6 +253,7 @@ class Run:
             linked=graph.known.linked is not False,
             resources=("all" if graph.generalised else "terms") if view.resources else "",
             named=view.same_as_in_class,
+            single=with_one_form(constants, view, graph.types()) if view.equal_values else frozenset(),
             statistics=graph.statistics,
         )
         paths = PathTables(graph.engine, matching, constants, graph.engine.scratch())

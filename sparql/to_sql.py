@@ -47,6 +47,7 @@ from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import GRAPH, iris_of, match, subjects_of
 from triplake.sparql.planner import Planned
 from triplake.sparql.relation import Column, Relation, Steps
+from triplestore.dictionary.object_types import ObjectType
 from triplestore.expressions.compare import sort_keys
 from triplestore.expressions.compiler import Expressions
 from triplestore.expressions.evaluation import is_volatile, least, weight
@@ -231,7 +232,8 @@ class Compiler:
         found = {name: Column(members=members[name]) for name in names}
         if self.reading is self.graphs.closure or self.graphs.union:
             types = object_types.of_variables(triples, self.reading, self.graphs)
-            found |= {name: Column(types=kinds) for name, kinds in types.items()}  # no literal stands for a class
+            for name, kinds in types.items():  # no literal stands for a class
+                found[name] = Column(members=members[name] if ObjectType.RESOURCE in kinds else None, types=kinds)
         return Relation(step, found if self.graph is None else found | {self.graph: Column()})
 
     def _path(self, node: PathPattern, needed: Needed) -> Relation:

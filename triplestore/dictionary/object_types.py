@@ -4,8 +4,8 @@ A type tells which columns of TERM hold the value of a term, and what they may b
 the objects of each predicate may have, in its table `object_type`, so that a query knows the type of a variable.
 
 The set of a predicate p has the type of the object of each fact `s p o` and of each asserted triple `s p o`. It may
-have more: types that removed triples had stay in it until the sets are made again. A version without the table, as
-programs wrote before there was one, says nothing.
+have more: types that removed triples had stay in it until the sets are made again. One with `OTHER`, of which nothing
+is known, may lack others. A version without the table, as programs wrote before there was one, says nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 from typing import Final
 
-from triplestore.dictionary.term_rows import ZONE
+from triplestore.dictionary.term_rows import INSTANTS, ZONE, listed
 from triplestore.engine import Queries
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.sql import Spelled
@@ -26,18 +26,17 @@ from triplestore.model.terms import FIRST_LITERAL, FIRST_TRIPLE, RDF, XSD, split
 class ObjectType(IntEnum):
     """A type, by the number that stores keep: the list grows at its end only.
 
-    An integer is an xsd:integer that the column `decimal` holds: one of up to 9 or 18 digits in canonical form, or any
-    other. A decimal is an xsd:decimal that it holds: one of up to 9 digits before and 9 behind the point, or any other.
-    A moment has a value in the column `micros`, and a time zone or none.
+    An integer has up to 18 digits: an xsd:integer in canonical form of up to 9 or 18, one in another form, or one of a
+    derived datatype. A decimal is an xsd:decimal that the column `decimal` holds: one of up to 9 digits before and 9
+    behind the point, or any other. A moment has a value in the column `micros`, and a time zone or none.
     """
 
     OTHER = 0
-    """Any other term: an IRI, an ill-typed literal, a number that is not in the column `decimal` ..."""
+    """Any other term: a triple term, an integer of more digits, a duration ..."""
     INTEGER_9 = 1
     INTEGER_18 = 2
     INTEGER = 3
     DERIVED_INTEGER = 4
-    """A number of a type derived from xsd:integer, which the column `decimal` holds."""
     DECIMAL_9 = 5
     DECIMAL = 6
     FLOAT = 7
@@ -50,6 +49,11 @@ class ObjectType(IntEnum):
     ZONED_DATE_TIME = 13
     DATE = 14
     ZONED_DATE = 15
+    RESOURCE = 16
+    """An IRI or a blank node."""
+    OPAQUE = 17
+    """A literal without a language that is neither a number nor a moment nor of a datatype of times and durations: one
+    of a datatype that has none, or an ill-typed one."""
 
 
 INTEGERS: Final = frozenset({ObjectType.INTEGER_9, ObjectType.INTEGER_18, ObjectType.INTEGER})
@@ -59,12 +63,23 @@ TEXTS: Final = frozenset({ObjectType.STRING, ObjectType.TAGGED})
 ZONED: Final = frozenset({ObjectType.ZONED_DATE_TIME, ObjectType.ZONED_DATE})
 MOMENTS: Final = ZONED | {ObjectType.DATE_TIME, ObjectType.DATE}
 
+SPELLED_ONCE: Final = frozenset(
+    {ObjectType.INTEGER_9, ObjectType.INTEGER_18, ObjectType.STRING, ObjectType.DATE, ObjectType.RESOURCE}
+)
+"""Types of which no two terms have equal values."""
+
 BOUNDS: Final = {
     ObjectType.INTEGER_9: (10**9 - 1, 0),
-    ObjectType.INTEGER_18: (10**18 - 1, 0),
+    **dict.fromkeys((ObjectType.INTEGER_18, ObjectType.INTEGER, ObjectType.DERIVED_INTEGER), (10**18 - 1, 0)),
     ObjectType.DECIMAL_9: (10**9 - 1, 9),
 }
 """The greatest whole number of a type, and how many digits there are behind the point."""
+
+_TIMES: Final = (
+    *INSTANTS,
+    *(XSD + name for name in ("time", "duration", "dayTimeDuration", "yearMonthDuration")),
+)
+"""The datatypes of times and durations."""
 
 _DIGITS: Final = "0|-?[1-9][0-9]{{0,{}}}"
 _DECIMAL_9: Final = "[+-]?[0-9]{0,9}([.][0-9]{0,9})?"
@@ -96,7 +111,7 @@ _COMPILED: Final = {
 def plain_type(token: str) -> ObjectType | None:
     """The type of a term, None where only the columns of TERM tell it."""
     if token[0] != '"':
-        return ObjectType.OTHER
+        return ObjectType.OTHER if token[0] == "(" else ObjectType.RESOURCE
     lexical, datatype, _ = split_literal(token)
     if datatype == XSD + "string":
         return ObjectType.STRING
@@ -128,8 +143,9 @@ def type_sql(dialect: Dialect, term: str) -> str:
     few = dialect.matches(f"{term}.lexical", _DECIMAL_9)
     decimals = f"CASE WHEN {few} THEN {int(ObjectType.DECIMAL_9)} ELSE {int(ObjectType.DECIMAL)} END"
     exact = (
-        f"CASE WHEN {term}.datatype = '{XSD}integer' THEN {integers} "
-        f"WHEN {term}.datatype = '{XSD}decimal' THEN {decimals} "
+        f"CASE WHEN {term}.datatype = '{XSD}decimal' THEN {decimals} "
+        f"WHEN NOT ({term}.decimal BETWEEN -{'9' * 18} AND {'9' * 18}) THEN {int(ObjectType.OTHER)} "
+        f"WHEN {term}.datatype = '{XSD}integer' THEN {integers} "
         f"ELSE {int(ObjectType.DERIVED_INTEGER)} END"
     )
     moments = " ".join(
@@ -139,7 +155,8 @@ def type_sql(dialect: Dialect, term: str) -> str:
         )
     )
     return (
-        f"CASE WHEN {term}.id < {FIRST_LITERAL} OR {term}.id >= {FIRST_TRIPLE} THEN {int(ObjectType.OTHER)} "
+        f"CASE WHEN {term}.id < {FIRST_LITERAL} THEN {int(ObjectType.RESOURCE)} "
+        f"WHEN {term}.id >= {FIRST_TRIPLE} THEN {int(ObjectType.OTHER)} "
         f"WHEN {term}.datatype = '{XSD}string' THEN {int(ObjectType.STRING)} "
         f"WHEN {term}.datatype = '{RDF}langString' THEN {int(ObjectType.TAGGED)} "
         f"WHEN {term}.decimal IS NOT NULL THEN {exact} "
@@ -147,7 +164,8 @@ def type_sql(dialect: Dialect, term: str) -> str:
         f"WHEN {term}.datatype = '{XSD}boolean' AND {term}.lexical IN ('true', 'false', '1', '0') "
         f"THEN {int(ObjectType.BOOLEAN)} "
         f"WHEN {term}.micros IS NOT NULL THEN CASE {moments} ELSE {int(ObjectType.OTHER)} END "
-        f"ELSE {int(ObjectType.OTHER)} END"
+        f"WHEN {term}.lang IS NULL AND {term}.double IS NULL AND {term}.datatype NOT IN {listed(dialect, _TIMES)} "
+        f"THEN {int(ObjectType.OPAQUE)} ELSE {int(ObjectType.OTHER)} END"
     )
 
 
@@ -187,9 +205,10 @@ def of_triples(engine: Queries, *tables: str) -> list[tuple[int, int]]:
 
     def sql(dialect: Dialect) -> str:
         typed = f"(SELECT t.id, {type_sql(dialect, 't')} AS type FROM term t WHERE {literals})"
+        others = f"CASE WHEN o < {FIRST_LITERAL} THEN {int(ObjectType.RESOURCE)} ELSE {int(ObjectType.OTHER)} END"
         selects = [
             f"SELECT DISTINCT f.p, t.type FROM {table} f JOIN {typed} t ON t.id = f.o WHERE {literal} "
-            f"UNION SELECT DISTINCT p, {int(ObjectType.OTHER)} FROM {table} g WHERE NOT ({literal})"
+            f"UNION SELECT DISTINCT p, {others} FROM {table} g WHERE NOT ({literal})"
             for table in tables
         ]
         return " UNION ".join(selects)

@@ -18,7 +18,7 @@ from triplestore.expressions.limits import MOST_BYTES
 from triplestore.expressions.numerals import exact_text
 from triplestore.expressions.strings import failing
 from triplestore.expressions.temporal import duration_of, moment
-from triplestore.expressions.values import COUNTED, Known, Value, integer, known_of, number, string, token
+from triplestore.expressions.values import COUNTED, WHOLE, Known, Value, integer, known_of, number, string, token
 from triplestore.model.terms import XSD
 
 COUNTED_ONCE: Final = ("COUNT", "SUM", "AVG", "GROUP_CONCAT")
@@ -50,9 +50,9 @@ def parts(
         case "COUNT":
             return [count]
         case "SUM" if _has_sum(value):
-            wrong = f"sum(CASE WHEN {once} AND ({value.kind}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong"
-            small = f"CAST({value.plain} AS DECIMAL(38,{value.scale}))"
-            return [wrong, f"sum(CASE WHEN {once} THEN {small} END) AS a{place}_sum"]
+            wrong = f"sum(CASE WHEN {once} AND ({value.plain}) IS NULL THEN 1 ELSE 0 END) AS a{place}_wrong"
+            rank = [] if value.least_rank.isdigit() else [f"max({value.rank}) AS a{place}_rank"]
+            return [wrong, *rank, f"sum(CASE WHEN {once} THEN {_summand(value)} END) AS a{place}_sum"]
         case "SUM" | "AVG":
             return [
                 count,
@@ -95,6 +95,12 @@ def _has_sum(value: Value | None) -> bool:
     return value is not None and value.most is not None and value.digits <= WIDEST - 10
 
 
+def _summand(value: Value) -> str:
+    """A number with a bound as what is summed: as it is stored where that holds the sum of 10^10 such numbers."""
+    small = value.small is None and value.most is not None and value.most * 10**10 <= WHOLE
+    return value.decimal if small else value.narrow
+
+
 def known_result(function: str, value: Value | None) -> Known | None:
     """What is known of all results of an aggregate over values like this one; None for ``COUNT(*)``."""
     if function == "COUNT":
@@ -114,12 +120,15 @@ def result(dialect: Dialect, place: int, function: str, value: Value | None) -> 
     if function == "COUNT":
         return token(integer(dialect, f"a{place}_count"))
     if function == "SUM" and value is not None and _has_sum(value):
-        if value.rank == "1":
-            text = f"CAST(coalesce(a{place}_sum, 0) AS STRING)"
+        if value.least_rank == "1":
+            text = f"CAST(CAST(coalesce(a{place}_sum, 0) AS DECIMAL(38,0)) AS STRING)"
             found = f"'\"' || {text} || '\"^^<{XSD}integer>'"
         else:
             text = exact_text(dialect, f"CAST(a{place}_sum AS DECIMAL(38,{max(value.scale, 1)}))")
-            found = f"coalesce('\"' || {text} || '\"^^<{XSD}decimal>', {token(integer(dialect, '0'))})"
+            datatype = f"'{XSD}decimal'"
+            if value.least_rank != "2":
+                datatype = f"CASE WHEN a{place}_rank = 1 THEN '{XSD}integer' ELSE {datatype} END"
+            found = f"coalesce('\"' || {text} || '\"^^<' || {datatype} || '>', {token(integer(dialect, '0'))})"
         return f"CASE WHEN coalesce(a{place}_wrong, 0) = 0 THEN {found} END"
     if function in ("MIN", "MAX"):
         return f"CASE WHEN a{place}_wrong = 0 THEN a{place}_best.token END"

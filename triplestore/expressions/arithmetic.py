@@ -65,13 +65,16 @@ def _binary(operator: str, exact: Callable[[Dialect, str, str], str], least: str
     def apply(d: Dialect, keep: Keep, a: Value, b: Value) -> Value:
         if NULL in (a.rank, b.rank):
             return ERROR.computed
-        if (found := _bounded_result(d, operator, a, b)) is not None:
+        if (found := _bounded_result(d, keep, operator, a, b)) is not None:
             return found
         rank = keep(_rank(a, b, least))
         if rank in ("1", "2") or (a.is_exact and b.is_exact):
             inexact = NULL
         else:
-            x, y = (keep(f"CASE WHEN {rank} >= 3 THEN {v.double} END") if v.writer else v.double for v in (a, b))
+            x, y = (
+                keep(f"CASE WHEN {rank} >= 3 THEN {v.double} END") if v.writer and not rank.isdigit() else v.double
+                for v in (a, b)
+            )
             rounded = _quotient(x, y) if operator == "/" else d.arithmetic(operator, x, y)
             inexact = keep(rounded if rank.isdigit() else f"CASE WHEN {rank} >= 3 THEN {rounded} END")
         if rank in ("3", "4"):
@@ -84,7 +87,7 @@ def _binary(operator: str, exact: Callable[[Dialect, str, str], str], least: str
     return apply
 
 
-def _bounded_result(d: Dialect, operator: str, a: Value, b: Value) -> Value | None:
+def _bounded_result(d: Dialect, keep: Keep, operator: str, a: Value, b: Value) -> Value | None:
     """A sum, difference or product of numbers with bounds (`Value.most`), where a DECIMAL holds it that no engine cuts
     or overflows; None elsewhere."""
     if a.most is None or b.most is None or operator == "/":
@@ -100,7 +103,8 @@ def _bounded_result(d: Dialect, operator: str, a: Value, b: Value) -> Value | No
         return None
     sql = f" {operator} ".join(_narrow(v, width, scale > 0) for v, width in zip((a, b), widths, strict=True))
     small = f"CAST({sql} AS DECIMAL({len(str(most)) + scale},{scale}))" if scale else f"({sql})"
-    return bounded(d, max(a.rank, b.rank), small, most, scale)
+    rank = _rank(replace(a, rank=a.least_rank), replace(b, rank=b.least_rank))
+    return bounded(d, keep(rank), small, most, scale)
 
 
 def _narrow(value: Value, width: int, exactly: bool) -> str:
@@ -132,7 +136,7 @@ def _unary(operator: str, decimal: str, double: str) -> Function:
             return number(d, a.rank, NULL, keep(double.format(a.double)))
         if a.most is not None and (a.scale == 0 or operator in ("negate", "ABS")):
             small = a.narrow if a.scale == 0 and operator not in ("negate", "ABS") else decimal.format(a.narrow)
-            return bounded(d, a.rank, small, a.most, a.scale)
+            return bounded(d, a.least_rank, small, a.most, a.scale)
         if a.decimal == NULL:
             fast = "CAST(NULL AS DECIMAL(38,18))"
         else:
@@ -165,7 +169,7 @@ def plus(d: Dialect, keep: Keep, a: Value) -> Value:
     if a.rank == NULL:
         return ERROR.computed
     if a.most is not None:
-        return bounded(d, a.rank, a.narrow, a.most, a.scale)
+        return bounded(d, a.least_rank, a.narrow, a.most, a.scale)
     return number(d, a.rank, a.decimal, a.double, a.rest)
 
 
@@ -227,7 +231,7 @@ def _to_float(rank: str) -> Function:
 
 def _source(d: Dialect, a: Value) -> tuple[str, str]:
     """For casts: (text of a string, truth of a boolean), NULL where it is neither."""
-    if a.static in ("number", "boolean", "iri"):
+    if a.static in ("number", "boolean", "iri", "node"):
         text = "CAST(NULL AS STRING)"
     else:
         text = d.trim(f"CASE WHEN {a.datatype} = {STRING} THEN {a.lexical} END")

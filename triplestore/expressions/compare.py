@@ -119,7 +119,7 @@ def same_term(left: Value, right: Value) -> str:
 def equals(d: Dialect, left: Value, right: Value, triples: bool) -> str:
     """``left = right``. triples: both may be triple terms."""
     statics = {left.static, right.static}
-    if left.id is not None and right.id is not None and "iri" in statics:
+    if left.id is not None and right.id is not None and not statics.isdisjoint(("iri", "node")):
         return f"{left.id} = {right.id}"
     if statics == {"number"}:
         return _numbers(d, left, "=", right)
@@ -161,7 +161,7 @@ def equality_key(value: Value) -> str:
     text = f"'t' || ({value.lexical})"
     if value.static == "number":
         return f"CASE WHEN ({value.kind}) IS NOT NULL THEN {number} END"
-    if value.static in ("string", "text", "iri"):
+    if value.static in ("string", "text", "iri", "node"):
         return f"CASE WHEN ({value.kind}) IS NOT NULL THEN {text} END"
     cases = [f"WHEN ({value.kind}) IS NULL THEN NULL"]
     if value.rank != NULL:
@@ -217,7 +217,7 @@ def sort_keys(d: Dialect, value: Value) -> tuple[str, ...]:
     others; and triple terms. Equal numbers of different types are ties. Literals that `<` cannot compare are put in
     order by this rule of ours.
     """
-    if value.is_exact:
+    if value.static == "number" and value.is_exact:
         return (value.plain,)
     if value.static == "string":
         return (value.lexical,)

@@ -232,7 +232,7 @@ class Expressions:
         """The condition left = right."""
         if listed(left) and not listed(right):
             left, right = right, left
-        if listed(right) and left.is_exact and is_exact(right):
+        if listed(right) and left.static == "number" and left.is_exact and is_exact(right):
             return compare_exact(left, "=", right)
         if listed(right) and left.static == right.static and (left.static in ("string", "boolean") or _is_double(left)):
             return equals(self.dialect, left, right, self.triples)
@@ -335,8 +335,8 @@ class Expressions:
     def _choose(self, condition: str, yes: Value, no: Value) -> Value:
         """IF: an error in the condition is an error."""
 
-        def pick(one: str, other: str) -> str:
-            if one == other:
+        def pick(one: str, other: str, always: bool = True) -> str:
+            if one == other and (one == NULL or not always):
                 return one
             return f"CASE WHEN ({condition}) THEN {one} WHEN NOT ({condition}) THEN {other} END"
 
@@ -344,15 +344,15 @@ class Expressions:
         most = None
         if yes.most is not None and no.most is not None and yes.datatype == no.datatype:
             most = max(yes.most, no.most)
-            if yes.datatype == f"'{XSD}integer'":
+            if yes.datatype == f"'{XSD}integer'" and yes.canonical and no.canonical:
                 return bounded(self.dialect, "1", pick(yes.narrow, no.narrow), most)
         if static != "number":
             yes, no = yes.explicit, no.explicit
-        parts: dict[str, Any] = {part: pick(getattr(yes, part), getattr(no, part)) for part in PARTS}
-        parts["kind"] = f"CASE WHEN ({condition}) THEN {yes.kind} WHEN NOT ({condition}) THEN {no.kind} END"
-        truth_ = None
-        if static == "boolean":
-            truth_ = f"CASE WHEN ({condition}) THEN {yes.truth} WHEN NOT ({condition}) THEN {no.truth} END"
+        parts: dict[str, Any] = {
+            part: pick(getattr(yes, part), getattr(no, part), always=part not in ("datatype", "lang", "rank"))
+            for part in PARTS
+        }
+        truth_ = pick(str(yes.truth), str(no.truth)) if static == "boolean" else None
         found = Value(**parts, static=static, truth=truth_, writer=yes.writer or no.writer)
         scale = 0 if most is None else max(yes.scale, no.scale)
         return replace(found, most=most, scale=scale, exact=yes.is_exact and no.is_exact)

@@ -74,8 +74,9 @@ def compare_exact(left: Value, operator: str, right: Value) -> str:
         return _NO_ANSWER
     if left.is_exact:
         return f"({left.plain}) {operator} {decimal_sql(right)}"
-    if left.static == "number" and left.rank in ("3", "4") and operator in ("<", "<="):
-        return f"({left.double}) {operator} {double_sql(right, int(left.rank))}"
+    if left.static == "number" and left.rank in ("3", "4"):
+        ordered = f" AND NOT isnan({left.double})" if operator[0] == ">" else ""  # engines hold NaN above all else
+        return f"({left.double}) {operator} {double_sql(right, int(left.rank))}{ordered}"
     cases = []
     if left.decimal != NULL:
         cases.append(f"WHEN ({left.decimal}) IS NOT NULL THEN ({left.decimal}) {operator} {decimal_sql(right)}")

@@ -33,7 +33,7 @@ def _to_string(d: Dialect, a: Value) -> Value:
     """Numbers and booleans in canonical form: XPath and XQuery Functions 3.1, section 19.1.2."""
     if a.static == "boolean":
         a = boolean(truth(a))
-    if a.static in ("string", "text", "boolean", "iri") or (a.static == "quantity" and a.rank == NULL):
+    if a.static in ("string", "text", "boolean", "iri", "node") or (a.static == "quantity" and a.rank == NULL):
         return constructors.str_(d, a)
     double, cases = a.double, []
     if a.static == "any":

@@ -23,9 +23,12 @@ def refined(value: Value, types: Collection[ObjectType], nullable: bool) -> Valu
 
     names = {_DATATYPES.get(kind) for kind in kinds}
     (name,) = names if len(names) == 1 else (None,)
+    kind = value.kind
+    if ObjectType.RESOURCE not in kinds:
+        kind = f"CASE WHEN {value.id} IS NOT NULL THEN 3 END" if nullable else "3"
     found = replace(
         value,
-        kind=f"CASE WHEN {value.id} IS NOT NULL THEN 3 END" if nullable else "3",
+        kind=kind,
         datatype=value.datatype if name is None else f"'{name}'",
         lang=part(value.lang, ObjectType.TAGGED),
         rank=part(value.rank, *NUMBERS),
@@ -34,21 +37,23 @@ def refined(value: Value, types: Collection[ObjectType], nullable: bool) -> Valu
         micros=part(value.micros, *MOMENTS),
         rest=NULL,
     )
+    numbers = kinds & NUMBERS
+    if numbers:
+        found = replace(found, exact=numbers <= EXACT)
+        if numbers <= BOUNDS.keys():
+            most, scale = (max(column) for column in zip(*(BOUNDS[kind] for kind in numbers), strict=True))
+            found = replace(found, most=most, scale=scale, canonical=numbers <= _CANONICAL)
     if kinds <= NUMBERS:
         ranks = {_OF_TYPE.get(kind, "1") for kind in kinds}
-        rank = ranks.pop() if len(ranks) == 1 else found.rank
-        found = replace(found, static="number", exact=kinds <= EXACT, rank=rank)
-        if name is not None and kinds <= BOUNDS.keys():
-            most, scale = (max(column) for column in zip(*(BOUNDS[kind] for kind in kinds), strict=True))
-            found = replace(found, most=most, scale=scale)
-    elif kinds <= MOMENTS:
+        return replace(found, static="number", rank=ranks.pop() if len(ranks) == 1 else found.rank)
+    if kinds <= MOMENTS:
         zoned = kinds <= ZONED if kinds <= ZONED or kinds.isdisjoint(ZONED) else None
-        found = replace(found, static="quantity", zoned=zoned)
-    elif kinds <= TEXTS:
-        found = replace(found, static="string" if kinds == {ObjectType.STRING} else "text")
-    elif kinds == {ObjectType.BOOLEAN}:
-        found = replace(found, static="boolean", truth=f"{found.text} IN ('true', '1')")
-    return found
+        return replace(found, static="quantity", zoned=zoned)
+    if kinds <= TEXTS:
+        return replace(found, static="string" if kinds == {ObjectType.STRING} else "text")
+    if kinds == {ObjectType.BOOLEAN}:
+        return replace(found, static="boolean", truth=f"{found.text} IN ('true', '1')")
+    return replace(found, static="node") if kinds == {ObjectType.RESOURCE} else found
 
 
 _DATATYPES: Final = {
@@ -66,6 +71,8 @@ _DATATYPES: Final = {
     ObjectType.ZONED_DATE: XSD + "date",
 }
 """The datatypes of the types that have one."""
+
+_CANONICAL: Final = frozenset({ObjectType.INTEGER_9, ObjectType.INTEGER_18})
 
 _OF_TYPE: Final = {
     **{ObjectType.DECIMAL_9: "2", ObjectType.DECIMAL: "2"},

@@ -49,19 +49,19 @@ class Value:
 
     rank: 1 integer, 2 decimal, 3 float, 4 double; NULL for anything but a well-formed number. decimal, micros: of exact
     numbers and instants that fit; `rest` tells those that do not, and times of day and durations (`numerals`,
-    `instants`, `durations`). static: what is known of every non-error row: any, iri, boolean, number, quantity (number,
-    time or duration), string (xsd:string), text (string or language-tagged). truth: the SQL condition of a boolean. id:
-    the term's id, where the value is a stored term. made: of a computed time or duration, what
-    `calendar.computed` gives. written: the SQL of its token, where there is one.
+    `instants`, `durations`). static: what is known of every non-error row: any, iri, node (IRI or blank node), boolean,
+    number, quantity (number, time or duration), string (xsd:string), text (string or language-tagged). truth: the SQL
+    condition of a boolean. id: the term's id, where the value is a stored term. made: of a computed time or duration,
+    what `calendar.computed` gives. written: the SQL of its token, where there is one.
 
     text, inexact: the lexical form and the DOUBLE of a number. With `writer` set, rows may be computed numbers that
     have neither (the DOUBLE not if they are exact): `lexical` and `double` make them of the other parts, where they are
     asked for, which most numbers on the way to an answer never are.
 
-    most, scale: every row is an integer or decimal, of one datatype, whose whole part is from -most to most, with no
-    more than `scale` digits behind the point; the lexical form of an integer is canonical. small: SQL of the number as
-    a DECIMAL that may be narrower than `decimal`, which is made of it. exact: every row is an integer or decimal that
-    `decimal` holds. zoned: whether the times have a zone, where it is the same in every row.
+    most, scale: every number is an integer or decimal, whose whole part is from -most to most, with no more than
+    `scale` digits behind the point. small: SQL of the number as a DECIMAL that may be narrower than `decimal`, which is
+    made of it. exact: every number is an integer or decimal that `decimal` holds. canonical: the lexical forms of all
+    integers are. zoned: whether the times have a zone, where it is the same in every row.
     """
 
     kind: str
@@ -84,6 +84,7 @@ class Value:
     scale: int = 0
     small: str | None = None
     exact: bool = False
+    canonical: bool = False
     zoned: bool | None = None
 
     @property
@@ -93,7 +94,10 @@ class Value:
             return f"CAST({self.narrow} AS STRING)"
         if self.writer is None:
             return self.text
-        made = numerals.number_text(self.writer, self.rank, self.decimal, self.inexact, self.rest)
+        if self.static == "number" and self.is_exact:
+            made = numerals.exact_text(self.writer, self.decimal)
+        else:
+            made = numerals.number_text(self.writer, self.rank, self.decimal, self.inexact, self.rest)
         return made if self.text == NULL else f"coalesce({self.text}, {made})"
 
     @property
@@ -108,9 +112,14 @@ class Value:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every row is an integer or decimal that the part `decimal` holds."""
+        """Whether every number is an integer or decimal that the part `decimal` holds."""
         held = self.rest == NULL and self.decimal != NULL
         return self.exact or (self.static == "number" and self.rank in ("1", "2") and held)
+
+    @property
+    def least_rank(self) -> str:
+        """The rank of the numbers, where it is the same of all; else SQL for it, NULL where the row is none."""
+        return "1" if self.most is not None and self.scale == 0 and not self.rank.isdigit() else self.rank
 
     @property
     def digits(self) -> int:
@@ -270,14 +279,13 @@ def constant(dialect: Dialect, token: str, number: int) -> Value:
         bare = lexical.strip(" \t\r\n")
         rest = key(bare) if rank < 3 else None
         decimal = f"CAST('{bare}' AS DECIMAL(38,18))" if rank < 3 and rest is None else NULL
-        canonical = rank == 1 and rest is None and re.fullmatch("0|-?[1-9][0-9]*", lexical)
-        most = abs(int(lexical)) if canonical else None
-        scale = 0
-        if rank == 2 and rest is None:
+        canonical = rank == 1 and re.fullmatch("0|-?[1-9][0-9]*", lexical) is not None
+        most, scale = None, 0
+        if rank < 3 and rest is None:
             most, scale = int(abs(Decimal(bare))), len(bare.partition(".")[2].rstrip("0"))
         double = f"CAST('{double_of(bare, rank)}' AS DOUBLE)"
         kept = f"'{rest}'" if rest else NULL
-        found = replace(found, static="number", rank=str(rank), most=most, scale=scale)
+        found = replace(found, static="number", rank=str(rank), most=most, scale=scale, canonical=canonical)
         return replace(found, decimal=decimal, inexact=double, rest=kept)
     if datatype in calendar.TEMPORAL:
         bare = lexical.strip(" \t\r\n")
@@ -419,7 +427,7 @@ def bounded(dialect: Dialect, rank: str, small: str, most: int, scale: int = 0) 
     """A computed integer (rank 1) or decimal (2), the SQL of which is a DECIMAL. most, scale: see `Value`."""
     found = number(dialect, rank, f"CAST({small} AS DECIMAL(38,18))", NULL)
     kind = f"CASE WHEN ({small}) IS NOT NULL THEN 3 END"
-    return replace(found, kind=kind, most=most, scale=scale, small=small)
+    return replace(found, kind=kind, most=most, scale=scale, small=small, exact=True, canonical=True)
 
 
 def integer(dialect: Dialect, sql: str, most: int = COUNTED) -> Value:
@@ -525,9 +533,9 @@ def truth(value: Value) -> str:
         return value.truth
     if value.static in ("string", "text"):
         return f"({value.lexical}) <> ''"
-    if value.static == "iri":
+    if value.static in ("iri", "node"):
         return "CAST(NULL AS BOOLEAN)"
-    if value.is_exact:
+    if value.static == "number" and value.is_exact:
         return f"({value.plain}) <> 0"
     if value.static == "number":
         exact = f"(({value.decimal}) <> 0{'' if value.rest == NULL else f' OR ({value.rest}) IS NOT NULL'})"

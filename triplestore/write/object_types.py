@@ -28,8 +28,9 @@ def of_facts(workspace: Workspace, facts: Sequence[Sequence[Ids]], tokens: Mappi
     known = workspace.object_types or {}
     p, o = (np.concatenate([columns[place] for columns in facts]) for place in (1, 2))
     literal = (o >= FIRST_LITERAL) & (o < FIRST_TRIPLE)
-    found = {(int(predicate), int(ObjectType.OTHER)) for predicate in np.unique(p[~literal])}
-    mixed = {predicate for predicate, _ in found} | {q for q, types in known.items() if ObjectType.OTHER in types}
+    found = {(int(predicate), int(ObjectType.RESOURCE)) for predicate in np.unique(p[o < FIRST_LITERAL])}
+    found |= {(int(predicate), int(ObjectType.OTHER)) for predicate in np.unique(p[o >= FIRST_TRIPLE])}
+    mixed = {q for q, types in known.items() if ObjectType.OTHER in types}
     open_ = np.array([predicate for predicate in np.unique(p[literal]) if predicate not in mixed], dtype=np.int64)
     chosen = literal & np.isin(p, open_)
     pairs = {*zip(p[chosen].tolist(), o[chosen].tolist(), strict=True)}

@@ -39,7 +39,8 @@ def fresh() -> Iterator[Engine]:
 
 
 def integers(engine: Engine) -> Graph:
-    """:a0 .. :a9, of which :an has :n n, :d n.5, :f n.5e0, :l "n", :t a time and :b a truth."""
+    """:a1 .. :a9, of which :an has :n n, :d n.5, :f n.5e0, :l "n", :t a time, :b a truth, and for :m these in turn with
+    IRIs, ill-typed and misspelt numbers."""
     terms = {
         "n": '"{}"^^<%sinteger>',
         "d": '"{}.5"^^<%sdecimal>',
@@ -50,6 +51,9 @@ def integers(engine: Engine) -> Graph:
     }
     written = {name: form.replace("%s", XSD) for name, form in terms.items()}
     facts = [(f"<{E}a{n}>", f"<{E}{name}>", form.format(n)) for n in range(1, 10) for name, form in written.items()]
+    mixed = [*(form.format(7) for form in list(written.values())[:2]), f"<{E}a1>", f'"x"^^<{XSD}integer>', '"7"']
+    mixed += [f'"007"^^<{XSD}integer>', f'"7"^^<{XSD}int>', '"7"@en', '"7"^^<http://e/t>']
+    facts += [(f"<{E}a{n}>", f"<{E}m>", term) for n, term in enumerate(mixed, 1)]
     return make_graph(engine, facts)
 
 
@@ -68,6 +72,8 @@ SHORT = {
     "?s :b ?x FILTER(?x)": (9, 100),
     "{ ?s :n ?x } UNION { ?s :d ?x } FILTER(?x > 5)": (9, 100),
     "?s :n ?x OPTIONAL { ?s :d ?y } FILTER(?y > 5)": (5, 100),
+    "?s :m ?x FILTER(?x + 1 > 7)": (4, 120),
+    "?s :n ?x ; :m ?y FILTER(?s != ?y)": (9, 100),
     "VALUES ?x { 1 2 3 } ?s :n ?y FILTER(?x = ?y)": (3, 100),
     "{ SELECT ?s (MAX(?x) AS ?y) { ?s :n ?x } GROUP BY ?s } FILTER(?y + 1 > 3)": (7, 250),
 }
@@ -125,6 +131,8 @@ def random_objects(rng: Random, kind: str) -> list[str]:
         found += rng.choice(LISTS[kind])
     if rng.random() < 0.15:
         found += [random_term(rng)]
+    if rng.random() < 0.1:
+        found += pools.IRIS
     return found
 
 
@@ -243,6 +251,22 @@ def test_types_change_with_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyP
                 check(graph, text, monkeypatch, f"seed {seed}, step {number}")
             if number == 2:
                 store.load(data=same, format="nt")
+
+
+def test_objects_with_one_form_are_read_as_they_are(tmp_path: Path) -> None:
+    """Where some literals have equal values, the forms that were asserted are looked up for predicates with such."""
+    facts = [("n", f'"2"^^<{XSD}integer>'), ("k", f"<{E}b>"), ("l", '"1"'), ("o", f'"1"^^<{XSD}int>')]
+    triples = [(f"<{E}a>", f"<{E}{name}>", term) for name, term in [*facts, ("o", f'"01"^^<{XSD}integer>')]]
+    with Store.create(tmp_path / "kg", ["owl2rl"]) as store:
+        store.update(add=[tuple(map(to_rdflib, triple)) for triple in triples])
+        graph = graph_of(store._session)
+        for name in "nklo":
+            text = f"{PREFIX} SELECT ?x {{ :a :{name} ?x }}"
+            looked_up = "asserted" in statement(graph, text)
+            assert looked_up == (name == "o")
+            assert sorted(query(graph, text).tokens()) == sorted((t,) for _, p, t in triples if p == f"<{E}{name}>")
+        store.update(add=[tuple(map(to_rdflib, (f"<{E}a>", f"<{E}n>", f'"02"^^<{XSD}int>')))])
+        assert len(query(graph_of(store._session), f"{PREFIX} SELECT ?x {{ :a :n ?x }}")) == 2
 
 
 def test_an_unknown_predicate_has_no_type(embedded: Engine) -> None:

@@ -80,6 +80,9 @@ VALUES: Final = {
     "STR(?n)": '"2"',
     "?n = 2.0": f'"true"^^<{XSD}boolean>',
     "1/0": None,
+    "COALESCE(IF(1/0 = 1, ?n, ?n), 5)": f'"5"^^<{XSD}integer>',
+    "COALESCE(IF(1/0 = 1, '1e0'^^xsd:double, '1e0'^^xsd:double), 5)": f'"5"^^<{XSD}integer>',
+    "COALESCE(IF(1/0 = 1, true, true), 5)": f'"5"^^<{XSD}integer>',
 }
 
 
