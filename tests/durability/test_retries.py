@@ -17,7 +17,7 @@ from tests.support.writers import hold_before_publishing
 from triplestore import Store
 from triplestore.model.errors import ConflictError
 from triplestore.model.report import UpdateReport
-from triplestore.storage.manifest import FORMAT
+from triplestore.storage.manifest import FORMAT, signed
 
 EX = "http://ex/"
 Write = Callable[[Store, Path, str], object]
@@ -104,7 +104,7 @@ def test_what_changes_no_triple(
 
     if write is Store.upgrade:
         mark = kg / "triplake.json"
-        mark.write_text(json.dumps({"format": FORMAT - 1}))
+        mark.write_text(json.dumps(signed({"format": FORMAT - 1})))
     with Store.open(kg) as slow:
         hold_before_publishing(monkeypatch, first)
         write(slow)
