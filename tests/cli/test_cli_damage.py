@@ -96,7 +96,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (_scribble, rf"kg/data/\S+\.parquet \(table \w+, version 2\) .* \(.*\){TOLD}"),
     (_garbage, r"kg/_versions/0000000002\.json cannot be read \(.*\); restore it"),
     (_newer_version, "version 2 was written by a newer Triplake; install that one"),
-    (_newer_store, "kg is of store format 99, this program reads up to 8; install a newer Triplake"),
+    (_newer_store, "kg is of store format 99, this program reads up to 9; install a newer Triplake"),
     (_no_mark, r"kg/triplake\.json cannot be read \(.*\); `triplake restore kg --from BACKUP`.* --to VERSION` writes"),
     (_other_mark, r"kg/triplake\.json cannot be read \(it is not what was written: its checksum differs\); `triplake"),
     (_lost_mark, r"kg/triplake\.json is missing; `triplake restore kg --from BACKUP`"),

@@ -28,7 +28,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_every_kind_of_file_is_there(whole: dict[str, Path]) -> None:
     found = {kind for path in whole.values() for kind in kinds(path)}
-    tables = {"term", "asserted", "quad", "fact", "same_as", "violation", "statistic", "count"}
+    tables = {"term", "asserted", "quad", "fact", "same_as", "violation", "statistic", "object_type", "count"}
     dead = {f"{name}, tombstones" for name in ("asserted", "quad", "fact", "count")}
     assert found == tables | dead | {"fact, second order", "manifest", "mark"}
 
