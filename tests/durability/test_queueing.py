@@ -315,7 +315,7 @@ def renewing() -> int:
 def test_all_leases_are_renewed_by_one_thread(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:
     """For as long as they are held, and not a moment longer."""
     monkeypatch.setattr(leases, "RENEWAL", 0.01)
-    monkeypatch.setattr(leases, "_RENEWER", leases._Renewer())
+    monkeypatch.setattr(leases, "_RENEWERS", {})
     place, renewed = make_place(), Counter[str]()
     renew = type(place).renew
 
@@ -334,8 +334,27 @@ def test_all_leases_are_renewed_by_one_thread(make_place: MakePlace, monkeypatch
     for lease in held:
         assert lease is not None
         lease.end()
-    monkeypatch.setattr(leases, "RENEWAL", 1000.0)
+    while renewing() > before and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert renewing() == before
     assert [entry.name for entry in place.listed(VERSIONS)] == []
+
+
+def test_a_place_that_does_not_answer_keeps_no_lease_of_another_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lake: dict[str, Objects]
+) -> None:
+    monkeypatch.setattr(leases, "RENEWAL", 0.01)
+    monkeypatch.setattr(leases, "_RENEWERS", {})
+    hanging, renewed = threading.Event(), threading.Event()
+    monkeypatch.setattr(Bucket, "renew", lambda self, name, text: hanging.wait(60))
+    monkeypatch.setattr(Folder, "renew", lambda self, name, text: renewed.set())
+    (tmp_path / VERSIONS).mkdir()
+    held = [leases.take(place, f"{VERSIONS}/{leases.READER}0") for place in (Bucket("s3://lake/kg"), Folder(tmp_path))]
+    assert renewed.wait(30)
+    hanging.set()
+    for lease in held:
+        assert lease is not None
+        lease.end()
 
 
 def test_a_ticket_that_could_not_be_given_back(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,9 @@ class Lease:
         self.mark = json.loads(text)["mark"]
         self._over = False
         self._renewing = threading.Lock()  # what is renewed must not be there again after its end
-        _RENEWER.add(self)
+        # A place that does not answer must not keep the leases of others waiting.
+        self._renewer = _RENEWERS.setdefault(place.at("") if place.remote else "", _Renewer())
+        self._renewer.add(self)
 
     def renew(self) -> None:
         """Show that this process is alive."""
@@ -71,7 +73,7 @@ class Lease:
 
     def end(self) -> None:
         """Give it up."""
-        _RENEWER.remove(self)
+        self._renewer.remove(self)
         self._over = True
         try:
             with self._renewing:
@@ -81,7 +83,8 @@ class Lease:
 
 
 class _Renewer:
-    """Renews all leases of this process, in one thread: a thread for each would cost every update its start."""
+    """Renews leases of this process in one thread, which ends when there are none for a while: a thread for each would
+    cost every update its start."""
 
     def __init__(self) -> None:
         self._leases: dict[Lease, None] = {}
@@ -105,9 +108,14 @@ class _Renewer:
             time.sleep(RENEWAL)
             for lease in list(self._leases):
                 lease.renew()
+            with self._starting:
+                if not self._leases:
+                    self._thread = None
+                    return
 
 
-_RENEWER: Final = _Renewer()
+_RENEWERS: Final = dict[str, _Renewer]()
+"""One for all folders, and one for each other place by its URL."""
 
 
 def take(place: Place, name: str, version: int = 0) -> Lease | None:
