@@ -24,7 +24,7 @@ from triplestore.maintain.context import FEW, MaintenanceContext
 from triplestore.maintain.dred import dred
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, minus, union
-from triplestore.maintain.program import as_keys, equality_reached
+from triplestore.maintain.program import equality_reached
 from triplestore.maintain.relation import Relation
 from triplestore.materialise.figures import RoundFigures
 from triplestore.model.equality import Equality
@@ -64,7 +64,7 @@ def seeds(run: MaintenanceContext) -> tuple[Ids, set[Node] | None] | None:
         if run.before.tied:
             return None
         after = run.grounded()
-        lost = as_keys(run.layout, run.before.schema - after.schema)
+        lost = run.layout.keys_of(run.before.schema - after.schema)
         if run.derivable(run.before.rules, lost, state.facts).any():
             return None
         if after is not run.before:

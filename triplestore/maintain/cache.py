@@ -19,7 +19,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain import Reasoning, datatypes
 from triplestore.maintain.budget import Budget, metered
-from triplestore.maintain.classes import Classes
+from triplestore.maintain.classes import Classes, mapped
 from triplestore.maintain.context import EQUAL_LITERAL, MaintenanceContext
 from triplestore.maintain.counts import Counts
 from triplestore.maintain.datatypes import LiteralTypeChecker
@@ -76,10 +76,7 @@ class Literals:
 
     def by_value(self, codes: Ids) -> Ids:
         """Terms, with each literal replaced by the first one of its value."""
-        if not len(self.equal_valued) or not len(codes):
-            return codes
-        at = np.minimum(np.searchsorted(self.equal_valued, codes), len(self.equal_valued) - 1)
-        return np.where(self.equal_valued[at] == codes, self.firsts[at], codes)
+        return mapped(codes, self.equal_valued, self.firsts)
 
     def given(self, layout: Layout, keys: Ids) -> Ids:
         """Asserted facts, normalised by value, sorted."""

@@ -128,7 +128,7 @@ class Partition:
         if self._few(codes, self._arrays):
             return np.array([self.representative.get(code, code) for code in codes.tolist()], dtype=np.int64)
         terms, named = self._sorted()
-        return _mapped(codes, terms, named)
+        return mapped(codes, terms, named)
 
     def large(self, codes: Ids) -> Mask:
         if self._few(codes, self._groups):
@@ -189,7 +189,7 @@ class Classes:
 
     def _stored(self, codes: Ids) -> Ids:
         """The representatives in the arrays."""
-        return _mapped(codes, self._terms, self._named)
+        return mapped(codes, self._terms, self._named)
 
     def large(self, codes: Ids) -> Mask:
         if self.none:
@@ -295,8 +295,8 @@ def _counted(named: Mapping[int, int]) -> dict[int, int]:
     return counts
 
 
-def _mapped(codes: Ids, terms: Ids, named: Ids) -> Ids:
-    """The representative of each term by two arrays, the first one sorted; a term that is not there is its own."""
+def mapped(codes: Ids, terms: Ids, named: Ids) -> Ids:
+    """Map terms by two arrays, the first one sorted. A term that is not in it stays as it is."""
     if not len(terms) or not len(codes):
         return codes
     at, known = places(codes, terms)

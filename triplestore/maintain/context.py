@@ -22,7 +22,7 @@ from triplestore.maintain.groups import links_of, links_with
 from triplestore.maintain.join import Instances, Rules, bodies, completed, every_match, focused, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.premises import every, fired_again, headed, touched
-from triplestore.maintain.program import NotMaintainableError, Specialised, as_keys, instances_lost, specialise
+from triplestore.maintain.program import NotMaintainableError, Specialised, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.state import ClosureState, heads
 from triplestore.materialise.figures import Figures, Report, RoundFigures
@@ -408,10 +408,10 @@ class MaintenanceContext:
         """The program over the schema facts that do not depend on derived data: those closed from asserted ones, and
         from those that asserted data derives in one step."""
         state = self.state
-        schema = as_keys(self.layout, self.before.schema)
+        schema = self.layout.keys_of(self.before.schema)
         asserted = schema[union(state.asserted_in(schema)[0])]
         closed = self.specialised(state.facts_of(asserted))
-        rest = as_keys(self.layout, self.before.schema - closed.schema)
+        rest = self.layout.keys_of(self.before.schema - closed.schema)
         if len(rest):
             derived = rest[self.derivable(closed.rules, rest, state.asserted)]
             if len(derived):
@@ -426,4 +426,4 @@ class MaintenanceContext:
         lost = self.rules(instances_lost(self.before, after), self.before)
         found = self.heads_of(lost, self.state.facts, figures, without, times=-1, deleting=True)
         self.recount_instances(self.before, after, without)
-        return as_keys(self.layout, removed), found
+        return self.layout.keys_of(removed), found

@@ -14,7 +14,7 @@ import numpy as np
 
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.keys import NONE, Ids, member, union
-from triplestore.maintain.program import Specialised, as_keys, instances_lost, shared
+from triplestore.maintain.program import Specialised, instances_lost, shared
 from triplestore.materialise.figures import RoundFigures
 from triplestore.materialise.stages import both
 from triplestore.model.equality import Equality
@@ -38,7 +38,7 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
         dirty = union(dirty, changed)
         if len(state.schema_of(delta)) or _stale(run, dirty):
             run.program = _respecialised(run, delta)
-            closed = as_keys(run.layout, run.program.schema)
+            closed = run.layout.keys_of(run.program.schema)
             delta = union(delta, closed[~state.facts.contains(closed)])
         dirty = NONE
         later = run.program.unconditional - issued
@@ -54,7 +54,7 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
             inserted += len(delta)
             run.afford(inserted)
             kept, made = shared(run.layout, before, run.program), run.made
-            found = [as_keys(run.layout, later), run.forward(kept.rules, delta, state.facts, NONE, figures, times=1)]
+            found = [run.layout.keys_of(later), run.forward(kept.rules, delta, state.facts, NONE, figures, times=1)]
             found.append(run.heads_of(run.rules(fresh), state.facts, figures, times=1))
             run.check_made(made)
             derived, before = np.concatenate(found), run.program

@@ -125,11 +125,12 @@ class Layout:
         keys.sort()
         return keys
 
-    def keys_of(self, facts: Sequence[tuple[int, int, int]]) -> Ids:
+    def keys_of(self, facts: Iterable[tuple[int, int, int]]) -> Ids:
         """The sorted, distinct keys of triples of ids; their predicates get numbers. Raises LayoutFullError."""
-        if not facts:
+        ids = list(facts)
+        if not ids:
             return NONE
-        codes = self.encode(np.array(facts, dtype=np.int64).T)
+        codes = self.encode(np.array(ids, dtype=np.int64).T)
         return distinct(self.keys(*codes))
 
     def ids_of(self, keys: Ids) -> tuple[Ids, Ids, Ids]:

@@ -155,7 +155,7 @@ class Plan:
 def is_large(change: int, derived: int) -> bool:
     """Whether a change of so many asserted facts is more work than computing the closure from scratch, where the last
     materialisation has made so many derivations."""
-    return LIMITS.fact * change > LIMITS.scratch + derived // LIMITS.share
+    return LIMITS.fact * change > _in_tables(derived)
 
 
 def plan(algorithm: str, plus: int, minus: int, sizes: Sizes) -> Plan:
@@ -217,7 +217,12 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes, few: bool = False) -> 
 def _scratch(sizes: Sizes) -> int:
     """The work of computing the closure from scratch; counts are made in memory, derivation by derivation."""
     counts = int(sizes.derivations_per_fact * sizes.facts) if sizes.counting else 0
-    return LIMITS.scratch + LIMITS.schema * sizes.schema + sizes.materialise_derived // LIMITS.share + counts
+    return _in_tables(sizes.materialise_derived) + LIMITS.schema * sizes.schema + counts
+
+
+def _in_tables(derived: int) -> int:
+    """The work of computing a closure in tables, by so many derivations."""
+    return LIMITS.scratch + derived // LIMITS.share
 
 
 def check(algorithm: str, counting: bool = True) -> None:

@@ -77,7 +77,7 @@ class Specialised:
     def held(self) -> Ids:
         """The keys of facts that hold for any data: schema facts and unconditional ones."""
         if self._held is None:
-            self._held = as_keys(self.rules.layout, self.schema | self.unconditional)
+            self._held = self.rules.layout.keys_of(self.schema | self.unconditional)
         return self._held
 
     @property
@@ -242,8 +242,3 @@ def shared(layout: Layout, before: Specialised, after: Specialised) -> Specialis
 def equality_reached(nodes: set[Node] | None) -> bool:
     """Whether equalities are among the nodes."""
     return nodes is None or (SAME_AS, ALL) in nodes
-
-
-def as_keys(layout: Layout, facts: Iterable[Fact]) -> Ids:
-    """Keys of triples of ids, sorted."""
-    return layout.keys_of(list(facts))

@@ -235,7 +235,7 @@ class ClosureState:
 
     def keys_of(self, facts: Iterable[Fact]) -> Ids:
         """Keys of triples of ids."""
-        return self.layout.keys_of(list(facts))
+        return self.layout.keys_of(facts)
 
     def ids_of(self, keys: Ids) -> tuple[Ids, Ids, Ids]:
         """(s, p, o) ids of keys."""

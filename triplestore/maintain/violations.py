@@ -23,7 +23,7 @@ from triplestore.maintain.groups import links
 from triplestore.maintain.join import Instances, all_matches, encoded, matches
 from triplestore.maintain.keys import NONE, Ids, union
 from triplestore.maintain.premises import Deltas, derived, fired_again, projected
-from triplestore.maintain.program import NotMaintainableError, as_keys
+from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.state import heads
 from triplestore.materialise.same_as import clashes_between, is_clash, once
 from triplestore.materialise.stages import equalities
@@ -183,7 +183,7 @@ def _apart(run: MaintenanceContext) -> list[tuple[int, int]]:
     """All equalities of two literals; of a group those of its least member and each other one, as
     `compile.sql.select_links` has them."""
     state, layout = run.state, run.layout
-    found = [as_keys(layout, (f for f in run.program.unconditional if f[1] == SAME_AS))]
+    found = [layout.keys_of(f for f in run.program.unconditional if f[1] == SAME_AS)]
     for shape, rows in equalities(run.program.program.instances).items():
         if shape.uses_occurs:
             continue
