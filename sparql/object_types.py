@@ -1,4 +1,4 @@
-"""What is known of the types of variables: from the predicates whose objects they are, and the terms they are given.
+"""The types of variables, as the predicates whose objects they are, and the terms that they are given, tell them.
 
 A store keeps the types that the objects of each predicate may have (`triplestore.dictionary.object_types`). A variable
 that is the object of several patterns has the types that all of them have, unless literals are matched by value and

@@ -197,8 +197,8 @@ def kept_for(compiler: Context, relation: Relation, pattern: Node) -> tuple[Rela
 
 
 def chosen(compiler: Context, pattern: Node, condition: Expression) -> list[Given]:
-    """What a FILTER gives to its pattern: IRIs that a variable must be one of, and the matches of the triples of an
-    EXISTS, of which each solution agrees with one."""
+    """The ends that a FILTER gives to its pattern: IRIs that a variable must be one of, and matches of the
+    triples of an EXISTS, of which each solution agrees with one."""
     found = []
     for part in conjuncts(condition):
         choice = chosen_of(part)

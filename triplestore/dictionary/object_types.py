@@ -174,7 +174,7 @@ Types = Mapping[int, frozenset[ObjectType]]
 
 
 def read(engine: Queries) -> Types:
-    """What the table `object_type` says."""
+    """Read the table `object_type`."""
     return grouped(engine.rows(f"SELECT {OBJECT_TYPE.select} FROM {OBJECT_TYPE.name}"))
 
 

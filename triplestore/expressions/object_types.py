@@ -1,5 +1,5 @@
-"""What the types of objects (`triplestore.dictionary.object_types`) tell of a stored value: its parts that are NULL in
-every row, and those that are the same."""
+"""Refine stored values by the types of objects (`triplestore.dictionary.object_types`): parts that are NULL in every
+row, and those that are the same."""
 
 from __future__ import annotations
 
@@ -82,6 +82,6 @@ _OF_TYPE: Final = {
 
 
 def known_types(types: Collection[ObjectType]) -> Known | None:
-    """What is known of values of some types where they are tokens."""
+    """The facts that hold of all tokens of some types."""
     found = refined(stored(str, token=False), types, nullable=True)
     return known_of(found)

@@ -186,8 +186,8 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of every value of a column of tokens: its datatype (an IRI); of numbers their rank, and their bound
-    (`Value.most`, `Value.scale`). narrow: DECIMAL(38,18) holds all of them."""
+    """Facts that hold of every value of a column of tokens: its datatype (an IRI); of numbers their rank, and their
+    bound (`Value.most`, `Value.scale`). narrow: DECIMAL(38,18) holds all of them."""
 
     datatype: str
     rank: str = NULL
@@ -196,7 +196,7 @@ class Known:
     scale: int = 0
 
     def or_else(self, other: Known | None) -> Known | None:
-        """What is known of values of either of two columns."""
+        """The facts that hold of the values of both columns."""
         if other is None or (self.datatype, self.rank) != (other.datatype, other.rank):
             return None
         most = None if self.most is None or other.most is None else max(self.most, other.most)

@@ -355,8 +355,8 @@ class Forward:
     def _equal(
         self, instance: Instance, atoms: Sequence[int], env: dict[str, int], used: dict[int, Version], find: Find
     ) -> Iterator[tuple[dict[str, int], dict[int, Version]]]:
-        """What of some bindings matches atoms `[?x, owl:sameAs, ?y]`: two terms that are one by now, or one that
-        occurs. By a property that owl:sameAs equals in the end, it may be a triple like others."""
+        """Extend bindings by matches of atoms `[?x, owl:sameAs, ?y]`: two terms that are one by now, or one that
+        occurs. By a property that owl:sameAs equals in the end, a match may be a triple like others."""
         if not atoms:
             yield env, used
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -16,20 +15,11 @@ from tests.support.sparql import bag, expanded, make_graph
 from tests.support.sparql_random import everywhere, random_graph
 from triplake.sparql import query
 from triplestore.engine import Engine
-from triplestore.engine.duckdb import DuckDBEngine
 
 
 @pytest.fixture(autouse=True)
 def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "rdflib.term")  # ill-typed literals are meant here
-
-
-@pytest.fixture
-def fresh() -> Iterator[Engine]:
-    """An embedded engine with nothing in it."""
-    engine = DuckDBEngine(threads=1)
-    yield engine
-    engine.close()
 
 
 def check_dataset(engine: Engine, seed: int, queries: int) -> None:

@@ -1,10 +1,9 @@
-"""What is known of the types of objects makes short SQL, and the same answers."""
+"""Known types of objects make short SQL, and the same answers."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -21,21 +20,12 @@ from triplake.sparql.query import statement
 from triplestore import Store
 from triplestore.dictionary.object_types import ObjectType
 from triplestore.engine import Engine
-from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.dataset import ASSERTED
 from triplestore.model.terms import XSD, to_rdflib
 from triplestore.read.query import graph as graph_of
 
 E = "http://e/"
 PREFIX = f"PREFIX : <{E}> PREFIX xsd: <{XSD}> "
-
-
-@pytest.fixture
-def fresh() -> Iterator[Engine]:
-    """An embedded engine with nothing in it."""
-    engine = DuckDBEngine(threads=1)
-    yield engine
-    engine.close()
 
 
 def integers(engine: Engine) -> Graph:

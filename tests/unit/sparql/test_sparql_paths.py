@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
@@ -19,7 +18,6 @@ from tests.support.sparql import Quad, Triple, bag, make_graph
 from tests.support.sparql_random import everywhere, random_bound_path_query, random_graph
 from triplake.sparql import Graph, path_starts, query
 from triplestore.engine import Engine
-from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.terms import RDF
 from triplestore.storage.statistics import Counts, Statistics
 
@@ -27,14 +25,6 @@ from triplestore.storage.statistics import Counts, Statistics
 @pytest.fixture(autouse=True)
 def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "rdflib.term")  # ill-typed literals are meant here
-
-
-@pytest.fixture
-def fresh() -> Iterator[Engine]:
-    """An embedded engine with nothing in it."""
-    engine = DuckDBEngine(threads=1)
-    yield engine
-    engine.close()
 
 
 FIRST, REST, NIL = (f"<{RDF}{name}>" for name in ("first", "rest", "nil"))

@@ -8,7 +8,6 @@ alternative paths, which both of them deduplicate against SPARQL 1.1, section 18
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -28,14 +27,6 @@ BOTH_WRONG = {5066}
 @pytest.fixture(autouse=True)
 def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "rdflib.term")  # ill-typed literals are meant here
-
-
-@pytest.fixture
-def fresh() -> Iterator[Engine]:
-    """An embedded engine with nothing in it."""
-    engine = DuckDBEngine(threads=1)
-    yield engine
-    engine.close()
 
 
 @pytest.mark.parametrize("seed", seeds(range(40), 3))

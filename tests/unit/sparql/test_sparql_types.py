@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -14,19 +13,10 @@ from tests.support.sparql_random import random_graph, random_typed_query
 from triplake.sparql import Graph, query, to_sql
 from triplake.sparql.query import statement
 from triplestore.engine import Engine
-from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.terms import XSD
 
 PREFIX: Final = "PREFIX : <http://e/>\n"
 P: Final = "<http://e/p>"
-
-
-@pytest.fixture
-def fresh() -> Iterator[Engine]:
-    """An embedded engine with nothing in it."""
-    engine = DuckDBEngine(threads=1)
-    yield engine
-    engine.close()
 
 
 def numbers(engine: Engine) -> Graph:

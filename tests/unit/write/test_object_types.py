@@ -1,4 +1,4 @@
-"""What a store knows of the types of objects: never less than there is, after any update."""
+"""A store knows the types of all objects after any update, and perhaps more."""
 
 from __future__ import annotations
 

@@ -108,13 +108,17 @@ def test_a_dry_run_leaves_the_memory(store: Store) -> None:
     assert store.update(add=MORE, delete=FACTS[:2]).added == report.added
 
 
+def of_either_engine(folder: Path, engine: Engine) -> Store:
+    made = Store.create(folder, ["owl2rl"], engine=engine.name, spark=getattr(engine, "spark", None))
+    made.update(add=[*SCHEMA, *FACTS])
+    return made
+
+
 @pytest.mark.long_on_spark
 def test_a_large_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     """It is computed from scratch, unless an algorithm is asked for."""
     monkeypatch.setattr(policy, "LIMITS", Limits(scratch=0))
-    session = getattr(engine, "spark", None)
-    with Store.create(tmp_path / "kg", ["owl2rl"], engine=engine.name, spark=session) as store:
-        store.update(add=[*SCHEMA, *FACTS])
+    with of_either_engine(tmp_path / "kg", engine) as store:
         report = store.update(add=MORE, delete=FACTS[:1])
         assert (report.algorithm, report.reason) == ("rematerialise", Reason.LARGE_CHANGE.value)
         assert closure(store) == expected(tmp_path, *SCHEMA, *FACTS[1:], *MORE)
@@ -126,9 +130,7 @@ def test_a_large_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engin
 @pytest.mark.long_on_spark
 def test_a_large_addition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     monkeypatch.setattr(in_memory, "LIMITS", Limits(bulk=0))
-    session = getattr(engine, "spark", None)
-    with Store.create(tmp_path / "kg", ["owl2rl"], engine=engine.name, spark=session) as store:
-        store.update(add=[*SCHEMA, *FACTS])
+    with of_either_engine(tmp_path / "kg", engine) as store:
         report = store.update(add=MORE)
         assert (report.algorithm, report.reason) == ("semi-naive", "nothing is deleted")
         assert store._session.workspace.memory is None
