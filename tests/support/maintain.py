@@ -80,11 +80,12 @@ class Bench:
             {(r, tuple(f)) for r, f in zip(found["rule"], found["facts"], strict=True)},
         )
 
-    def read(self, derivations: Derivations = "none") -> ClosureCache:
+    def read(self, derivations: Derivations = "none", expiring: bool = False) -> ClosureCache:
         counts = (len(BUILTIN_IDS), self.counters.iri, self.counters.blank, self.counters.literal, self.counters.triple)
         ill_typed = self.counters.ill_typed > 0
         relation = None if self.pages is None else self.pages.reader(self.engine)
-        return ClosureCache.read(self.engine, self.reasoning, counts, self.by_value, ill_typed, derivations, relation)
+        facts = self.by_value, ill_typed, derivations, relation, expiring
+        return ClosureCache.read(self.engine, self.reasoning, counts, *facts)
 
     def update(
         self,

@@ -159,37 +159,6 @@ class Join:
         return start + (f" FROM {froms}" if froms else "") + where(self.wheres)
 
 
-class ExpiringJoin(Join):
-    """A join of facts that expire (`e`, as of `triplestore.streams`): a match does with the first of its facts."""
-
-    def __init__(self, instances: Instances, occurring: str, source: str = "i") -> None:
-        super().__init__(instances, occurring, source)
-        self.ends: list[str] = []
-
-    def add(self, body: Sequence[Element], scans: Sequence[str], alias: str) -> None:
-        """See `Join.add`."""
-        start = len(self.froms)
-        super().add(body, scans, alias)
-        self.ends += [f"{alias}{n}.e" for n, element in enumerate(body, start) if not isinstance(element, Listed)]
-
-    def fold(self, read: Collection[Slot]) -> None:
-        """As `Join.fold`; of what becomes one row the last end counts."""
-        kept = [v for v in self.variables if v in read]
-        numbers = sorted(slot.number for slot in read if isinstance(slot, K)) if self.instances.source else []
-        keys = [*(f"{self.source}.k{number}" for number in numbers), *(self.variables[v] for v in kept)]
-        names = [*(f"k{number}" for number in numbers), *(f"v{v.number}" for v in kept)]
-        columns = [f"{key} AS {name}" for key, name in zip(keys, names, strict=True)]
-        grouped = f" GROUP BY {', '.join(keys)}" if keys else " HAVING count(*) > 0"
-        self.froms = [f"({self.select([*columns, f'max({self.end}) AS e'])}{grouped}) b"]
-        self.wheres, self.source, self.ends = [], "b", ["b.e"]
-        self.variables = {v: f"b.v{v.number}" for v in kept}
-
-    @property
-    def end(self) -> str:
-        """When a match expires, as SQL."""
-        return self.ends[0] if len(self.ends) == 1 else f"least({', '.join(self.ends)})"
-
-
 class StagedJoin:
     """A join, and expressions over its rows."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from triplestore.compile.join import ExpiringJoin, Instances, Join, StagedJoin, Terms, is_expressive
+from triplestore.compile.join import Instances, Join, StagedJoin, Terms, is_expressive
 from triplestore.compile.plan import Made, Row, Shape
 from triplestore.engine.dialect import Dialect
 
@@ -44,14 +44,6 @@ def select(
     joined = joined_by(shape, scans, instances, terms, occurring)
     columns = [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, head, strict=True)]
     return joined.select(columns or ["1 AS one"])
-
-
-def select_expiring(shape: Shape, scans: Sequence[str], instances: Instances, never: int) -> str:
-    """As `select`, of scans with a column `e` more, when a fact expires: (s, p, o, e), the match's own end. For shapes
-    that are plain joins of patterns. never: the end of a match without facts."""
-    joined = ExpiringJoin.of(shape, scans, instances)
-    heads = [f"{joined.output(column)} AS {name}" for column, name in zip(shape.output, "spo", strict=True)]
-    return joined.select([*heads, f"{joined.end if joined.ends else never} AS e"])
 
 
 def select_links(

@@ -13,7 +13,7 @@ So the memory that a join takes follows its input and its output, not what is be
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, Protocol
 
@@ -36,6 +36,7 @@ from triplestore.compile.plan import (
     V,
 )
 from triplestore.engine.sets import combinations
+from triplestore.maintain.annotation import FOREVER
 from triplestore.maintain.budget import meter
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, Layout, member, union
@@ -70,15 +71,25 @@ def matched(relation: Relation, without: Ids, known: Known, most: int, room: int
 class Bindings:
     """A table of bindings: for each row its position in the focus, its instance, and a column for each variable.
 
-    read: what is read of the matches, if rows that agree in what is still read are to become one (`folding`)."""
+    read: what is read of the matches, if rows that agree in what is still read are to become one (`folding`). worth_of:
+    what facts are worth (`triplestore.maintain.annotation`), if `worth` is to say it of the facts of each row."""
 
-    def __init__(self, layout: Layout, shape: Shape, at: Ids, parameters: Ids, read: Collection[Slot] | None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        shape: Shape,
+        at: Ids,
+        parameters: Ids,
+        read: Collection[Slot] | None,
+        worth_of: Callable[[Ids], Ids] | None = None,
+    ) -> None:
         self.layout, self.shape, self.at, self.parameters = layout, shape, at, parameters
         self._same = shape.equal_slots
         self.columns: dict[int, Ids] = {}  # of variables that are equal, one has it: see `Shape.equal_slots`
         self.members: dict[Member, Ids] = {}  # what expressions see of variables
         self.made: dict[Made, Ids] = {}  # what expressions make
-        self._read = read
+        self._read, self._worth_of = read, worth_of
+        self.worth = None if worth_of is None else np.full(len(at), FOREVER, dtype=np.int64)
 
     def best(self, atoms: Mapping[int, tuple[Element, Relation]]) -> int:
         """The atom to join next: of those with the most bound places the one that matches the fewest triples; if that
@@ -127,6 +138,8 @@ class Bindings:
         """Bind an atom to a triple for each row; rows where it does not fit go. Raises StoppedError where the time
         limit is over: one join may make many rows."""
         check()
+        if self.worth is not None and self._worth_of is not None and isinstance(element, Pattern):
+            self.worth = np.minimum(self.worth, self._worth_of(keys))
         self.fit(element.slots, self.layout.unpack(keys))
 
     def fit(self, slots: Sequence[Slot], columns: Iterable[Ids]) -> None:
@@ -200,17 +213,16 @@ class Bindings:
         columns = {number: column for number, column in self.columns.items() if V(number) in slots}
         parameters = (self.parameters[:, slot.number] for slot in slots if isinstance(slot, K))
         some, back = combinations([np.zeros_like(self.at), *columns.values(), *parameters, *self.members.values()])
-        found = Bindings(
-            self.layout, self.shape, np.arange(len(some), dtype=np.int64), self.parameters[some], self._read
-        )
+        at = np.arange(len(some), dtype=np.int64)
+        found = Bindings(self.layout, self.shape, at, self.parameters[some], self._read, self._worth_of)
         found.columns = {number: column[some] for number, column in columns.items()}
         found.members = {member: column[some] for member, column in self.members.items()}
         return found, back
 
     def chosen(self, rows: Ids) -> Bindings:
         """Some of the rows, by their numbers, by themselves."""
-        found = Bindings(self.layout, self.shape, self.at, self.parameters, self._read)
-        found.columns, found.members, found.made = self.columns, self.members, self.made
+        found = Bindings(self.layout, self.shape, self.at, self.parameters, self._read, self._worth_of)
+        found.columns, found.members, found.made, found.worth = self.columns, self.members, self.made, self.worth
         found.keep(rows)
         return found
 
@@ -220,6 +232,8 @@ class Bindings:
         found = self.chosen(rows)
         found.columns |= {n: column[others] for n, column in other.columns.items() if n not in found.columns}
         found.made = {made: column[others] for made, column in other.made.items()}
+        if found.worth is not None and other.worth is not None:
+            found.worth = np.minimum(found.worth, other.worth[others])
         return found
 
     def _forgotten(self, left: Sequence[Element]) -> set[int]:
@@ -237,6 +251,8 @@ class Bindings:
         self.columns = {number: column[rows] for number, column in self.columns.items()}
         self.members = {member: column[rows] for member, column in self.members.items()}
         self.made = {made: column[rows] for made, column in self.made.items()}
+        if self.worth is not None:
+            self.worth = self.worth[rows]
 
     def filter(self, classes: Map) -> None:
         """Keep the rows for which the shape's conditions on two terms hold."""
@@ -300,15 +316,22 @@ class Decider(Protocol):
 
 class Completion:
     """Completes bindings. classes: what conditions on two terms see. which: which matches are asked for. most: matches
-    of an atom for one binding that are looked at. conditions: decides what plain joins do not.
+    of an atom for one binding that are looked at. conditions: decides what plain joins do not. worth_of: see
+    `Bindings`.
 
     cut: whether matches were left out since an atom had more than `most`.
     """
 
     def __init__(
-        self, classes: Map, which: Which = Which.EVERY, most: int = ALL, conditions: Decider | None = None
+        self,
+        classes: Map,
+        which: Which = Which.EVERY,
+        most: int = ALL,
+        conditions: Decider | None = None,
+        worth_of: Callable[[Ids], Ids] | None = None,
     ) -> None:
         self._classes, self.which, self.most, self._conditions = classes, which, most, conditions
+        self.worth_of = worth_of
         self.cut = False
 
     def of(self, bindings: Bindings, left: Sources, split: bool = False) -> Iterator[Bindings]:

@@ -7,7 +7,7 @@ leaves the closure unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain import Reasoning, datatypes
 from triplestore.maintain.budget import Budget, metered
-from triplestore.maintain.classes import Classes, mapped
+from triplestore.maintain.classes import Classes, ExpiringClasses, mapped
 from triplestore.maintain.context import EQUAL_LITERAL, MaintenanceContext
 from triplestore.maintain.counts import Counts
 from triplestore.maintain.datatypes import LiteralTypeChecker
@@ -151,11 +151,14 @@ class ClosureCache:
         ill_typed: bool = False,
         derivations: Derivations = "none",
         stored: Callable[[Layout], StoredTables] | None = None,
+        expiring: bool = False,
     ) -> ClosureCache:
         """The closure in `asserted`, `fact`, `same_as` and `violation`; counts: terms of each kind, built-in first.
         equal_valued: some literals have equal values (see `triplestore.model.tables.GIVEN`). ill_typed: some are
         ill-typed. derivations: are not counted, or their counts are "read" from `count`, or "counted" now.
         stored: makes what `asserted` and `fact` are read from by the page (None: the tables are read whole).
+        expiring: facts are to expire (`triplestore.maintain.imars`): the types of literals are among what is given, and
+        there are no violations.
 
         Raises NotMaintainableError for rules that cannot be run here, LayoutFullError for more terms than keys have
         room for.
@@ -181,16 +184,19 @@ class ClosureCache:
             given.remove(of)
             given.add(literals.given(layout, of))
         equal = engine.query("SELECT term, representative FROM same_as")
-        classes = Classes(*(layout.encode(as_numpy(equal.column(i))) for i in range(2)))
+        kind = ExpiringClasses if expiring else Classes
+        classes = kind(*(layout.encode(as_numpy(equal.column(i))) for i in range(2)))
         state = ClosureState(layout, given, facts, classes, reasoning.equality)
-        wrong = engine.query("SELECT rule, facts FROM violation").to_pydict()
-        violations = {(r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True)}
+        violations = set[Violation]()
+        if not expiring:
+            wrong = engine.query("SELECT rule, facts FROM violation").to_pydict()
+            violations.update((r, tuple(f)) for r, f in zip(wrong["rule"], wrong["facts"], strict=True))
         specialiser = Specialiser(reasoning.rules, reasoning.equality)
         run = MaintenanceContext(
             state, nothing(layout), specialiser, reasoning.constants, counting=derivations != "none"
         )
         run.program = specialised = run.specialised(state.facts_of(state.schema_facts()))
-        check(run, reasoning)
+        check(run, replace(reasoning, datatypes=None) if expiring else reasoning)
         check_literals(state)
         cache = cls(state, specialised, reasoning, violations)
         cache.asserted_forms, cache.literals, cache.stored = asserted_forms, literals, tables

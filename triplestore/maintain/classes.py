@@ -2,15 +2,18 @@
 
 Terms are codes (`triplestore.maintain.keys`). A `Partition` is small and all in dictionaries; `Classes` lays one over
 the sorted arrays of a store's `same_as`, so that the cost of a change follows the terms that it changes.
+`ExpiringClasses` are those of equalities that end.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
 
+from triplestore.maintain.annotation import FOREVER
 from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, places
 
 
@@ -286,6 +289,123 @@ class Classes:
         for members in classes.values():
             self.over.put(members)
         self.before = {}
+
+
+class ExpiringClasses(Classes):
+    """Stored classes, which never end, and equalities of their representatives, each with its end.
+
+    Two terms are equal until the end of the best way between them: the way whose first link to expire expires last.
+    Those ways form a maximum-bottleneck spanning tree; from the representative it is found as Prim's algorithm finds a
+    maximum spanning tree (Prim 1957), so what an expired link parts is known from the links of its class alone.
+    """
+
+    def __init__(self, terms: Ids, representatives: Ids) -> None:
+        super().__init__(terms, representatives)
+        self._members: dict[int, tuple[int, int]] = {}
+        """Stored representative -> (its representative, until when they are equal), in classes of two or more."""
+        self._links: dict[int, dict[int, int]] = {}  # term -> equal term -> end of the link
+        self._expiring: list[tuple[int, int, int]] = []  # (end, a, b), a heap; of renewed links earlier ends too
+        self._ends: tuple[Ids, Ids] | None = None  # of `_members`: terms, ends
+
+    def link(self, now: int, links: Iterable[tuple[int, int, int]] = ()) -> tuple[Ids, Ids]:
+        """Let links (a, b, end) of representatives come, and those expire that end by `now`; a link that is there
+        already counts until the later of its ends. Returns (the terms with another representative, or equal to it until
+        another time, than before; the representatives that lost their place)."""
+        touched = set[int]()
+        while self._expiring and self._expiring[0][0] <= now:
+            end, a, b = heapq.heappop(self._expiring)
+            if self._links.get(a, {}).get(b) == end:
+                for one, other in ((a, b), (b, a)):
+                    del self._links[one][other]
+                    if not self._links[one]:
+                        del self._links[one]
+                touched |= {a, b}
+        for a, b, end in links:
+            if a != b and end > max(now, self._links.get(a, {}).get(b, now)):
+                self._links.setdefault(a, {})[b] = end
+                self._links.setdefault(b, {})[a] = end
+                if end < FOREVER:
+                    heapq.heappush(self._expiring, (end, a, b))
+                touched |= {a, b}
+        changed = self._renewed(touched)
+        return (NONE, NONE) if not changed else self._made_again(changed)
+
+    def part_all(self) -> None:
+        """Let all links expire."""
+        self._links.clear()
+        self._expiring.clear()
+        if changed := self._renewed(set(self._members)):
+            self._made_again(changed)
+
+    def until(self, codes: Ids) -> Ids:
+        """Until when each term is equal to its representative."""
+        found = np.full(len(codes), FOREVER, dtype=np.int64)
+        if self._members and len(codes):
+            if self._ends is None:
+                terms = np.fromiter(self._members, np.int64, len(self._members))
+                ends = np.fromiter((end for _, end in self._members.values()), np.int64, len(terms))
+                order = np.argsort(terms)
+                self._ends = terms[order], ends[order]
+            at, known = places(self._stored(codes), self._ends[0])
+            found[known] = self._ends[1][at[known]]
+        return found
+
+    def _renewed(self, touched: set[int]) -> set[int]:
+        """Find the classes of stored representatives again; those of which something is new."""
+        changed, done = set[int](), set[int]()
+        for start in touched:
+            if start in done:
+                continue
+            found = self._class(start)
+            done |= found.keys()
+            for term, entry in found.items():
+                if len(found) == 1:
+                    if self._members.pop(term, None) is not None:
+                        changed.add(term)
+                elif self._members.get(term) != entry:
+                    self._members[term] = entry
+                    changed.add(term)
+        self._ends = None if changed else self._ends
+        return changed
+
+    def _class(self, start: int) -> dict[int, tuple[int, int]]:
+        """The class of a stored representative, as in `_members`."""
+        terms, waiting = {start}, [start]
+        while waiting:
+            new = self._links.get(waiting.pop(), {}).keys() - terms
+            terms |= new
+            waiting += new
+        hub = min(terms)
+        found, best = dict[int, tuple[int, int]](), [(-FOREVER, hub)]
+        while best:
+            end, term = heapq.heappop(best)
+            if term not in found:
+                found[term] = hub, -end
+                for other, link in self._links.get(term, {}).items():
+                    if other not in found:
+                        heapq.heappush(best, (max(end, -link), other))
+        return found
+
+    def _made_again(self, changed: set[int]) -> tuple[Ids, Ids]:
+        """Make the classes of `_members` those that the map has; as `link`. changed: stored representatives."""
+
+        def hub(term: int) -> int:
+            return self._members.get(term, (term, FOREVER))[0]
+
+        affected = {*changed, *map(hub, changed)}
+        members = {one for term in affected for one in self.of(term)}
+        before = {self.over.representative.get(term, term) for term in affected}
+        codes = np.fromiter(members, np.int64, len(members))
+        self._open(members)
+        groups: dict[int, list[int]] = {}
+        for one, named in zip(codes.tolist(), self._stored(codes).tolist(), strict=True):
+            groups.setdefault(hub(named), []).append(one)
+        for group in groups.values():
+            self.over.put(group)
+        lost = [term for term in before if self.over.representative[term] != term]
+        stored = np.array(sorted(changed), dtype=np.int64)
+        own = _expand(stored, member(stored, self._groups.keys), self._groups)[1]
+        return distinct(own), np.array(sorted(lost), dtype=np.int64)
 
 
 def _counted(named: Mapping[int, int]) -> dict[int, int]:

@@ -53,11 +53,54 @@ Watch = Callable[[str, Ids], None]
 """Receives the sets of an algorithm as they are made: name, keys."""
 
 
+class Holds:
+    """Facts hold, and nothing else is known of them. The methods are what `triplestore.maintain.extend` asks of any
+    annotation.
+
+    worth: what facts of I are worth, by their keys, if matches are to carry it along (`Bindings.worth`).
+    """
+
+    worth: Callable[[Ids], Ids] | None = None
+
+    def matched(self, heads: Ids, worth: Ids) -> None:
+        """Take note of matches, each by its head, and of what they are worth."""
+
+    def given(self, run: MaintenanceContext, facts: Ids) -> Ids:
+        """Take facts that hold without condition for derived ones; returns them."""
+        return facts
+
+    def normalised(self, run: MaintenanceContext, derived: Ids) -> Ids:
+        """Derived facts under pi, sorted and distinct."""
+        return run.state.normalised(derived)
+
+    def new(self, run: MaintenanceContext, derived: Ids) -> tuple[Ids, Ids]:
+        """Of derived facts (those that are worth more than before, those that did not hold before)."""
+        new = derived[~run.state.facts.contains(derived)]
+        return new, new
+
+    def merge(self, run: MaintenanceContext, equalities: Ids, figures: RoundFigures) -> tuple[Ids, Ids]:
+        """Make terms equal: (the terms whose classes have changed, facts that are to be derived again, since I has lost
+        what they were under the classes before)."""
+        state = run.state
+        s, _, o = run.layout.unpack(equalities)
+        lost = state.classes.merge(zip(s.tolist(), o.tolist(), strict=True))
+        terms = union(np.fromiter(lost, np.int64, len(lost)))
+        named = state.classes.normalise(terms)
+        run.dirty.update(lost, named.tolist())
+        figures.merged += len(lost)
+        changed = union(terms, named)
+        # With `?x != ?y`, a rule may begin to hold for the class that grew.
+        outdated = state.remove(state.mentioning(changed if run.program.program.uses_inequality else terms))
+        figures.rewritten += len(outdated)
+        return changed, outdated
+
+
 class MaintenanceContext:
     """One run of an algorithm over `state`, whose program was `before` and is `program` once deletions are done.
 
     watch: receives the sets of the algorithm. counting: derivations are counted; counts: the algorithm counts them
     itself. evaluator: of expressions and aggregates, where rules have any. memory: bytes that the process may take.
+    annotation: what is known of facts besides that they hold.
     """
 
     def __init__(
@@ -73,7 +116,9 @@ class MaintenanceContext:
         counts: Counts | None = None,
         evaluator: Evaluator | None = None,
         memory: int | None = None,
+        annotation: Holds | None = None,
     ) -> None:
+        self.annotation = annotation or Holds()
         self.counting, self.counts = counting, counts
         self.evaluator = evaluator
         self._conditions: Conditions | None = None
@@ -162,7 +207,7 @@ class MaintenanceContext:
             self.made_derivations(len(rows), figures)
             found.append((headed(self.state, instances, rows), False))
         for instances in (*rules.forward, *(() if deleting else self.running)):
-            if instances.member is not None and self.state.equality == Equality.REWRITE:
+            if instances.member is not None and self._by_groups:
                 member, some = instances.of(instances.member), classes or self.state.classes
                 self.afford()
                 self.figures.joins += 1
@@ -180,9 +225,16 @@ class MaintenanceContext:
                 self._head(focused(completion, instances, focus, delta, others), instances, figures, found)
         return self._counted(found, times)
 
+    @property
+    def _by_groups(self) -> bool:
+        """Whether links stand for all equalities of a group: not where each match may be worth something else."""
+        return self.state.equality == Equality.REWRITE and self.annotation.worth is None
+
     def _completion(self, instances: Instances, classes: Map | None = None) -> Completion:
         """What completes the bindings of a rule that is run forwards."""
-        return completed(instances.shape, classes or self.state.classes, self._which, ALL, self.conditions)
+        found = completed(instances.shape, classes or self.state.classes, self._which, ALL, self.conditions)
+        found.worth_of = self.annotation.worth
+        return found
 
     def _head(
         self, parts: Iterable[Bindings], instances: Instances, figures: RoundFigures, found: list[tuple[Ids, bool]]
@@ -191,7 +243,10 @@ class MaintenanceContext:
         for part in parts:
             check()
             self.made_derivations(len(part.at), figures)
-            found.append((heads(self.layout, part.output()), instances.recursive))
+            keys = heads(self.layout, part.output())
+            if part.worth is not None:
+                self.annotation.matched(keys, part.worth)
+            found.append((keys, instances.recursive))
             if self.counts is None and sum(len(keys) for keys, _ in found) > GATHERED:
                 found[:] = [(union(*(keys for keys, _ in found)), False)]
 
@@ -298,7 +353,7 @@ class MaintenanceContext:
         found = [(headed(self.state, each, every(self.state, each, relation, without)), False) for each in negative]
         for instances in rules.forward:
             self.figures.joins += 1
-            if instances.member is not None and self.state.equality == Equality.REWRITE:
+            if instances.member is not None and self._by_groups:
                 member = instances.of(instances.member)
                 linked = links_of(member, relation, without, self.state.classes, self.state.same_as)
                 self.made_derivations(len(linked), figures)
@@ -310,8 +365,8 @@ class MaintenanceContext:
 
     @property
     def _which(self) -> Which:
-        """Which matches forward joins find: each is one derivation, where these are counted."""
-        return Which.OUTPUT if self.counts is None else Which.EVERY
+        """Which matches forward joins find: every one, where they are counted or may be worth something else."""
+        return Which.OUTPUT if self.counts is None and self.annotation.worth is None else Which.EVERY
 
     def _looked_at(self, facts: int) -> None:
         self._derived += facts

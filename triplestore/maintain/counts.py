@@ -13,6 +13,7 @@ import numpy as np
 
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
+from triplestore.maintain.annotation import Annotated
 from triplestore.maintain.keys import NONE, Ids, Layout, member
 
 NONRECURSIVE: Final = 0
@@ -31,8 +32,8 @@ class Counts:
     """
 
     def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
-        self._base = _Table(keys, _zeros(len(keys)) if counts is None else counts)
-        self._over = _Table()
+        self._base = Annotated(keys, _zeros(len(keys)) if counts is None else counts)
+        self._over = Annotated.none(2)
         self.begin()
 
     @classmethod
@@ -47,8 +48,8 @@ class Counts:
     def begin(self) -> None:
         """Begin to note changes."""
         if len(self._over.keys) > max(_PATCH, len(self._base.keys) // 8):
-            self._base, self._over = _Table(*self.rows()), _Table()
-        self._before, self._over_before = _Table(), self._over
+            self._base, self._over = Annotated(*self.rows()), Annotated.none(2)
+        self._before, self._over_before = Annotated.none(2), self._over
 
     def of(self, keys: Ids) -> Ids:
         """The counts of facts: two rows."""
@@ -69,7 +70,7 @@ class Counts:
     def change(self) -> tuple[Ids, Ids, Ids, Ids]:
         """The changes since `begin`: keys and counts before, keys and counts now. Facts without derivations are in
         neither."""
-        keys, before = self._before.keys, self._before.counts
+        keys, before = self._before.keys, self._before.values
         now = self.of(keys)
         other = (before != now).any(axis=0)
         was, is_ = other & before.any(axis=0), other & now.any(axis=0)
@@ -77,7 +78,7 @@ class Counts:
 
     def revert(self) -> None:
         """Undo the changes since `begin`."""
-        self._before, self._over = _Table(), self._over_before
+        self._before, self._over = Annotated.none(2), self._over_before
 
     def rows(self) -> tuple[Ids, Ids]:
         """Every fact with a derivation: keys, counts."""
@@ -85,29 +86,6 @@ class Counts:
         counts = self.of(keys)
         there = counts.any(axis=0)
         return keys[there], counts[:, there]
-
-
-class _Table:
-    """Sorted keys, and two counts of each, which never change."""
-
-    def __init__(self, keys: Ids = NONE, counts: Ids | None = None) -> None:
-        self.keys = keys
-        self.counts = _zeros(len(keys)) if counts is None else counts
-
-    def of(self, keys: Ids, otherwise: Ids) -> Ids:
-        """The counts of keys, those of unknown ones being `otherwise`, which is changed."""
-        if len(self.keys) and len(keys):
-            known = member(keys, self.keys)
-            otherwise[:, known] = self.counts[:, np.searchsorted(self.keys, keys[known])]
-        return otherwise
-
-    def put(self, keys: Ids, counts: Ids) -> _Table:
-        """The same with these counts for these keys (sorted)."""
-        known = member(keys, self.keys)
-        at = np.searchsorted(self.keys, keys[~known])
-        found = _Table(np.insert(self.keys, at, keys[~known]), np.insert(self.counts, at, counts[:, ~known], axis=1))
-        found.counts[:, np.searchsorted(found.keys, keys[known])] = counts[:, known]
-        return found
 
 
 def _zeros(size: int) -> Ids:

@@ -27,17 +27,18 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
     """Add facts (keys, in any terms) and their consequences to the closure; `run.program` follows. closed_by: the
     program under which the facts are closed; else what that before the run and the present one have in common."""
     state = run.state
-    derived, figures = state.normalised(new), RoundFigures(0)
+    annotation = run.annotation
+    derived, figures = annotation.normalised(run, new), RoundFigures(0)
     issued = run.program.unconditional
     before = closed_by or shared(run.layout, run.before, run.program)
     inserted, dirty = 0, _sorted(run.dirty)
     while True:
         merged = figures.merged
         delta, changed = _absorbed(run, derived, figures)
-        delta = delta[~state.facts.contains(delta)]
+        delta, added = annotation.new(run, delta)
         dirty = union(dirty, changed)
-        if len(state.schema_of(delta)) or _stale(run, dirty):
-            run.program = _respecialised(run, delta)
+        if len(state.schema_of(added)) or _stale(run, dirty):
+            run.program = _respecialised(run, added)
             closed = run.layout.keys_of(run.program.schema)
             delta = union(delta, closed[~state.facts.contains(closed)])
         dirty = NONE
@@ -54,8 +55,11 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
             inserted += len(delta)
             run.afford(inserted)
             kept, made = shared(run.layout, before, run.program), run.made
-            found = [run.layout.keys_of(later), run.forward(kept.rules, delta, state.facts, NONE, figures, times=1)]
-            found.append(run.heads_of(run.rules(fresh), state.facts, figures, times=1))
+            found = [
+                annotation.given(run, run.layout.keys_of(later)),
+                run.forward(kept.rules, delta, state.facts, NONE, figures, times=1),
+                run.heads_of(run.rules(fresh), state.facts, figures, times=1),
+            ]
             run.check_made(made)
             derived, before = np.concatenate(found), run.program
     complete_reflexive(run)
@@ -71,18 +75,9 @@ def _absorbed(run: MaintenanceContext, derived: Ids, figures: RoundFigures) -> t
             if state.equality != Equality.AXIOMS:
                 return facts, changed
             return union(facts, _asserted_reflexive(run, derived)), changed
-        s, _, o = run.layout.unpack(equalities)
-        lost = state.classes.merge(zip(s.tolist(), o.tolist(), strict=True))
-        terms = _sorted(lost)
-        named = state.classes.normalise(terms)
-        run.dirty.update(lost, named.tolist())
-        changed = union(changed, terms, named)
-        figures.merged += len(lost)
-        if run.program.program.uses_inequality:  # `?x != ?y` may begin to hold for the class that grew
-            terms = union(terms, named)
-        outdated = state.remove(state.mentioning(terms))
-        figures.rewritten += len(outdated)
-        derived = state.normalised(union(facts, outdated))
+        merged, again = run.annotation.merge(run, equalities, figures)
+        changed = union(changed, merged)
+        derived = run.annotation.normalised(run, union(facts, again))
 
 
 def _asserted_reflexive(run: MaintenanceContext, derived: Ids) -> Ids:

@@ -335,7 +335,7 @@ def _begun(
         first = _fewer(layout, instances, focus, delta, patterns, pairs)
     if first is None:
         at, chosen = instances.matching((focus,), start, end)
-        bindings = Bindings(layout, shape, at, instances.rows[chosen], read)
+        bindings = Bindings(layout, shape, at, instances.rows[chosen], read, completion.worth_of)
         bindings.bind(shape.body[focus], delta[at])
         return bindings
     number, known = first
@@ -346,7 +346,7 @@ def _begun(
     completion.cut |= cut
     both = focus, number
     found, chosen = instances.matching(both, *instances.ranges(layout, both, (delta[at], keys)))
-    bindings = Bindings(layout, shape, found, instances.rows[chosen], read)
+    bindings = Bindings(layout, shape, found, instances.rows[chosen], read, completion.worth_of)
     bindings.bind(shape.body[focus], delta[at[bindings.at]])
     bindings.bind(shape.body[number], keys[bindings.at])
     bindings.at = at[bindings.at]
@@ -406,7 +406,8 @@ def every_match(
     """The matches of `all_matches`, in parts."""
     shape, count = instances.shape, len(instances.rows)
     read = instances.read(completion.which)
-    bindings = Bindings(relation.layout, shape, np.arange(count, dtype=np.int64), instances.rows, read)
+    at = np.arange(count, dtype=np.int64)
+    bindings = Bindings(relation.layout, shape, at, instances.rows, read, completion.worth_of)
     left = {
         i: (element, relation if listed is None or isinstance(element, Pattern) else listed, without)
         for i, element in enumerate(shape.body)

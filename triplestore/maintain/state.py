@@ -179,14 +179,14 @@ class ClosureState:
         inside = (s != o) & (self.classes.normalise(s) == self.classes.normalise(o))
         return s[inside], o[inside]
 
-    def mentioning(self, terms: Ids) -> Ids:
-        """The facts of I that mention one of the terms."""
-        count = len(self.layout.predicates)
+    def mentioning(self, terms: Ids, relation: Relation | None = None) -> Ids:
+        """The facts of I, or of another relation, that mention one of the terms."""
+        facts, count = relation or self.facts, len(self.layout.predicates)
         numbers = np.tile(np.arange(count, dtype=np.int64), len(terms))
         repeated = np.repeat(terms, count)
-        by_subject = self.facts.match(numbers, repeated, None)[1]
-        by_object = self.facts.match(numbers, None, repeated)[1]
-        by_predicate = self.facts.match(self.layout.numbers(terms), None, None)[1]
+        by_subject = facts.match(numbers, repeated, None)[1]
+        by_object = facts.match(numbers, None, repeated)[1]
+        by_predicate = facts.match(self.layout.numbers(terms), None, None)[1]
         return union(by_subject, by_object, by_predicate)
 
     def large_in(self, facts: Ids) -> Ids:

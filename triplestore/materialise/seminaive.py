@@ -175,12 +175,6 @@ class SemiNaive:
         self.figures.phases["insert"] = self.figures.seconds = time.perf_counter() - started
         return self.figures
 
-    def restored(self) -> Specialisation:
-        """The program of the closure that is in `fact` and `same_as`, and what it is made of."""
-        self._facts.resume()
-        self._restore()
-        return self._specialisation
-
     def obstacle(self, new: str) -> str | None:
         """Why `insert` cannot extend the closure by the facts of working table `new`, or nothing: they may lead to what
         a NOT or AGGREGATE reads, or to other schema, which may."""

@@ -198,10 +198,6 @@ class Specialisation:
             self.facts.late.append(typed)
         return added
 
-    def asked_by(self, program: Program) -> set[int]:
-        """The datatypes that instances of a program ask for the literals of."""
-        return set() if self.datatypes is None else asked(program, self._datatypes)
-
     def _asked(self, tables: Sequence[str]) -> set[int]:
         self._datatypes = representatives(self.engine, self.equality)
         found = asked(self.program, self._datatypes)

@@ -25,16 +25,14 @@ from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.violations import clashes_in
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import absent
-from triplestore.model.tables import ASSERTED, FACT, GIVEN, VIOLATION
+from triplestore.model.tables import ASSERTED, GIVEN, VIOLATION
 from triplestore.model.terms import BUILTIN_IDS
 from triplestore.read.reasoning import reasoning, touched
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Counters, Manifest
 from triplestore.streams.terms import arrive
-from triplestore.streams.times import FOREVER
 from triplestore.streams.window_closure import InTables
 from triplestore.write.in_memory import LARGEST
-from triplestore.write.rows import same_as_rows, table_of
 from triplestore.write.statistics import stats_after, stats_of
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ class ByUpdates(InTables):
         super().__init__(background, manifest, engine)
         self.name, self.switched = "naive" if naive else "dred", switched
         self.session.workspace.tables(VIOLATION)
-        engine.create("streamed", f"SELECT s, p, o, {FOREVER} AS e FROM asserted WHERE FALSE")
         self.begin()
         self._memory: ClosureCache | None = None
         self._filled = False
@@ -82,8 +79,7 @@ class ByUpdates(InTables):
             self._computed()
         self._filled = True
         self._show_forms()
-        columns = {**dict.fromkeys(("fact", "streamed", "background_asserted"), "s p o"), "same_as": "term"}
-        terms.forget(columns, self.facts + self.size)
+        self.tidy(self.facts + self.size)
 
     def graph(self) -> Graph:
         """See `WindowClosure`."""
@@ -129,20 +125,8 @@ class ByUpdates(InTables):
         self._stats = stats_after(self._stats, rows, memory)
         memory.commit()
         self.facts += len(rows.added[0]) - len(rows.removed[0])
-        for name, added, removed in (
-            ("fact", table_of(FACT, rows.added), table_of(FACT, rows.removed)),
-            ("same_as", same_as_rows(rows.equal_added), same_as_rows(rows.equal_removed)),
-        ):
-            self._patch(name, added, removed)
+        self.patch((rows.added, rows.removed), (rows.equal_added, rows.equal_removed))
         return True
-
-    def _patch(self, name: str, added: pa.Table, removed: pa.Table) -> None:
-        """Change a working table."""
-        with self.engine.scratch() as scratch:
-            if removed.num_rows:
-                self.engine.remove(name, f"SELECT * FROM {scratch.load('removed_rows', removed)}")
-            if added.num_rows:
-                self.engine.append(name, [f"SELECT * FROM {scratch.load('added_rows', added)}"])
 
     def _evaluator(self, memory: ClosureCache, mint: Mint) -> Evaluator | None:
         """What evaluates the expressions and aggregates of rules, where there are any."""

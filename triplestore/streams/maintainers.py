@@ -4,60 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
 
-from triplake.sparql import Graph
 from triplestore.engine import Engine
-from triplestore.engine.queries import count
+from triplestore.maintain import imars
+from triplestore.maintain.keys import LayoutFullError
+from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.errors import UsageError
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
+from triplestore.streams.by_expiry import ByExpiry
 from triplestore.streams.by_updates import ByUpdates
 from triplestore.streams.choice import Choice
-from triplestore.streams.imars import Imars, NotExpiringError
-from triplestore.streams.window_closure import InTables, WindowClosure
+from triplestore.streams.window_closure import WindowClosure
 from triplestore.write.in_memory import LARGEST
 
 ALGORITHMS: Final = ("auto", "imars", "dred", "naive")
-
-
-class ByExpiry(InTables):
-    """IMaRS."""
-
-    name, switched = "imars", ""
-
-    def __init__(self, background: Session, manifest: Manifest, engine: Engine) -> None:
-        """Raises NotExpiringError; the engine is not closed then."""
-        super().__init__(background, manifest, engine)
-        self._imars = Imars(engine, self.known, self.terms)
-        self.begin()
-
-    @property
-    def size(self) -> int:
-        """See `WindowClosure`."""
-        return self._imars.size
-
-    @property
-    def restated(self) -> int:
-        """See `WindowClosure`."""
-        return self._imars.restated
-
-    @property
-    def facts(self) -> int:
-        """See `WindowClosure`."""
-        return self._imars.facts
-
-    def slide(self, now: int, arrived: pa.Table | None) -> None:
-        """See `WindowClosure`."""
-        with self.engine.scratch() as scratch:
-            self._imars.slide(now, None if arrived is None else scratch.load("raw", arrived))
-
-    def graph(self) -> Graph:
-        """See `WindowClosure`."""
-        return self.read_by(replace(self.view, classes=count(self.engine, "same_as WHERE term = representative")))
 
 
 class Maintainer:
@@ -94,7 +58,7 @@ class Maintainer:
         started = time.perf_counter()
         try:
             to = self._by_name(choice.at_hand)
-        except NotExpiringError:
+        except NotMaintainableError:
             self._choice = None
             return
         self._move(to, now, self.closure.window(now))
@@ -103,9 +67,13 @@ class Maintainer:
     def _slide(self, now: int, arrived: pa.Table | None) -> None:
         try:
             self.closure.slide(now, arrived)
-        except NotExpiringError as error:
+        except (NotMaintainableError, LayoutFullError) as error:
             content = self.closure.window(now)
-            self._move(self._other(error), now, content if arrived is None else pa.concat_tables([content, arrived]))
+            content = content if arrived is None else pa.concat_tables([content, arrived])
+            if isinstance(error, LayoutFullError):  # the stream has brought many terms, most of which are gone
+                self._move(self._by_name(imars.NAME, terms=3 * content.num_rows), now, content)
+            else:
+                self._move(self._other(error), now, content)
 
     def change_background(self, now: int) -> None:
         """Let the version at hand when this was made be the background. now: the time of the window."""
@@ -122,21 +90,21 @@ class Maintainer:
         """The closure of the background, by the algorithm that is asked for, or the first that can."""
         try:
             return self._by_name("imars" if self._algorithm == "auto" else self._algorithm)
-        except NotExpiringError as error:
+        except NotMaintainableError as error:
             return self._other(error)
 
-    def _other(self, why: NotExpiringError) -> WindowClosure:
+    def _other(self, why: NotMaintainableError) -> WindowClosure:
         if self._algorithm == "imars":
             raise UsageError(f"IMaRS cannot keep the windows: {why}; leave out --algorithm imars, or choose dred")
         self._choice = None
         return self._by_name("dred", str(why))
 
-    def _by_name(self, name: str, switched: str = "") -> WindowClosure:
-        """The closure of the background by an algorithm. Raises NotExpiringError."""
+    def _by_name(self, name: str, switched: str = "", terms: int = 0) -> WindowClosure:
+        """The closure of the background by an algorithm. terms: see `ByExpiry`. Raises NotMaintainableError."""
         made = self._make()
         try:
-            if name == "imars":
-                return ByExpiry(self._background, self._manifest, made)
+            if name == imars.NAME:
+                return ByExpiry(self._background, self._manifest, made, terms)
             return ByUpdates(self._background, self._manifest, made, name == "naive", switched)
         except BaseException:
             made.close()

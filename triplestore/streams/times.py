@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from triplestore.maintain.annotation import FOREVER
 from triplestore.model.errors import UsageError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,9 +22,6 @@ _DATE_TIME: Final = re.compile(
 )
 
 Time = TypeVar("Time", int, npt.NDArray[np.int64])
-
-FOREVER: Final = 2**63 - 1
-"""The end of what never expires."""
 
 _UNITS: Final = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _NUMBER: Final = "[0-9]{1,19}"

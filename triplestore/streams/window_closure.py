@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -11,6 +12,8 @@ from triplake.sparql import Graph
 from triplake.sparql.constants import Known
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine
+from triplestore.engine.sets import Ids
+from triplestore.maintain.annotation import FOREVER
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.rule import constants_of
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, token_sql
@@ -18,9 +21,13 @@ from triplestore.read.reasoning import all_rules, reasoning
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
 from triplestore.streams.terms import StreamTerms
+from triplestore.write.rows import same_as_rows, table_of
 
 TRIPLES: Final = pa.schema([("s", pa.string()), ("p", pa.string()), ("o", pa.string()), ("e", pa.int64())])
 """What comes into a window: tokens, and when each leaves."""
+
+SETTLED: Final = 20
+"""The part of the facts that may be new since the tables were compressed is one in so many."""
 
 
 class WindowClosure(Protocol):
@@ -77,6 +84,7 @@ class InTables:
         workspace.tables(TERM, ASSERTED, FACT, SAME_AS)
         workspace.views(QUAD)
         self.manifest, self.view = manifest, self.session.view
+        self._loose = 0  # rows that were added since the tables were compressed
         constants = {t for rule in all_rules(manifest) for t in constants_of(rule) if t.startswith('"')}
         by_value = self.view.by_value
         self.terms = StreamTerms(engine, manifest.counters, by_value, watched=bool(constants) and not by_value)
@@ -87,6 +95,7 @@ class InTables:
     def begin(self) -> None:
         """Make the tables of the window."""
         engine = self.engine
+        engine.create("streamed", f"SELECT s, p, o, {FOREVER} AS e FROM asserted WHERE FALSE")
         engine.create("background_asserted", "SELECT s, p, o FROM asserted")
         engine.drop("asserted")
         engine.view("asserted", "SELECT s, p, o FROM background_asserted UNION SELECT s, p, o FROM streamed")
@@ -96,6 +105,29 @@ class InTables:
         joins = " ".join(f"JOIN term t_{c} ON t_{c}.id = w.{c}" for c in "spo")
         columns = ", ".join(f"{token_sql(f't_{c}')} AS {c}" for c in "spo")
         return self.engine.query(f"SELECT {columns}, w.e FROM streamed w {joins} WHERE w.e > {now}").cast(TRIPLES)
+
+    def patch(self, facts: Sequence[Sequence[Ids]], equal: Sequence[Sequence[tuple[int, int]]]) -> None:
+        """Change the working tables `fact` and `same_as`. facts: columns s, p, o of the rows that are added, and of
+        those that are removed; equal: the same of pairs (term, representative)."""
+        for name, (added, removed) in (
+            ("fact", [table_of(FACT, columns) for columns in facts]),
+            ("same_as", [same_as_rows(pairs) for pairs in equal]),
+        ):
+            with self.engine.scratch() as scratch:
+                if removed.num_rows:
+                    self.engine.remove(name, f"SELECT * FROM {scratch.load('removed_rows', removed)}")
+                if added.num_rows:
+                    self.engine.append(name, [f"SELECT * FROM {scratch.load('added_rows', added)}"])
+                    self._loose += added.num_rows
+
+    def tidy(self, facts: int) -> None:
+        """After a slide: forget terms that nothing mentions any more, and compress the tables, once that is worth it.
+        facts: how many the closure and the window have."""
+        columns = {**dict.fromkeys(("fact", "streamed", "background_asserted"), "s p o"), "same_as": "term"}
+        self.terms.forget(columns, facts)
+        if self._loose * SETTLED > facts:
+            self.engine.settle()
+            self._loose = 0
 
     def read_by(self, view: ClosureView) -> Graph:
         """What queries read. view: of the closure."""
