@@ -7,10 +7,11 @@ node of a pattern is a variable too, named ``_:label``, which no query can name 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 from triplake.sparql.paths import Repeat
-from triplestore.model.expression import Constant, Exists, Expression, Variable, walk
+from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, walk
 
 Term = Variable | Constant
 Triple = tuple[Term, Term, Term]
@@ -201,6 +202,17 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What occurs in a query: kinds of nodes and expressions, calls by their names, constants (tokens). carried: those
+    constants that a solution can have."""
+
+    kinds: frozenset[type]
+    calls: tuple[str, ...]
+    constants: frozenset[str]
+    carried: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Query:
     """A whole query.
 
@@ -219,6 +231,27 @@ class Query:
     warnings: tuple[str, ...] = ()
     prefixes: tuple[tuple[str, str], ...] = ()
     dataset: Dataset | None = None
+
+    @cached_property
+    def parts(self) -> Parts:
+        """What occurs in it, at any depth."""
+        chosen = () if self.dataset is None else (*self.dataset.default, *(self.dataset.named or ()))
+        carried = {*chosen, *(term.token for triple in self.template for term in triple if isinstance(term, Constant))}
+        kinds, calls, constants = set[type](), dict[str, None](), set[str]()
+        for part in walk(self):
+            kinds.add(type(part))
+            match part:
+                case Constant(token):
+                    constants.add(token)
+                case Call(name):
+                    calls[name] = None
+                case Values(_, rows):
+                    carried.update(token for row in rows for token in row if token is not None)
+                case Extend(expression=Constant(token)):
+                    carried.add(token)
+                case PathPattern(one, _, other):
+                    carried.update(end.token for end in (one, other) if isinstance(end, Constant))
+        return Parts(frozenset(kinds), tuple(calls), frozenset(constants | carried), frozenset(carried))
 
 
 UNIT = Bgp(())

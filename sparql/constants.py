@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, TypeVar
 
-from triplake.sparql.algebra import Extend, GraphPattern, PathPattern, Query, Values
+from triplake.sparql.algebra import GraphPattern, Query
 from triplake.sparql.nodes import Nodes
 from triplestore.dictionary.encoding import lookup
 from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Queries
-from triplestore.model.expression import Constant, walk
 from triplestore.model.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
 
 T = TypeVar("T")
 
 _OWN: Final = 1 << (KIND_BITS - 1)
 _MOST_KNOWN: Final = 100_000
+_FEW_LACKING: Final = 1_000
+"""Constants that the dictionary lacks which are remembered."""
+
 _LONGEST: Final = 1_000
 """Characters of a constant up to which it is kept what it is."""
 
@@ -63,13 +65,14 @@ class Known:
 
     ids: token -> id. representatives: id -> its class's, None where it is alone. values: literal -> the id that
     `fact` has for its value, None where it has none. nodes: terms of answers. linked: whether there is any triple of
-    owl:sameAs over representatives (None: not looked up)."""
+    owl:sameAs over representatives (None: not looked up). lacking: tokens that the dictionary has no id for."""
 
     ids: dict[str, int] = field(default_factory=dict)
     representatives: dict[int, int | None] = field(default_factory=dict)
     values: dict[str, int | None] = field(default_factory=dict)
     nodes: Nodes = field(default_factory=Nodes)
     linked: bool | None = None
+    lacking: frozenset[str] = frozenset()
 
     def later(self, same_classes: bool) -> Known:
         """What of it is true of a later version, which has the same terms and more. same_classes: and no others equal.
@@ -97,24 +100,17 @@ def look_up(
     if max(len(known.ids), len(known.values)) > _MOST_KNOWN:
         known.ids, known.representatives, known.values = {}, {}, {}  # others may be reading the old ones
     known_ids, known_representatives, known_values = known.ids, known.representatives, known.values
-    chosen = () if query.dataset is None else (*query.dataset.default, *(query.dataset.named or ()))
-    carried = set(chosen) | {term.token for triple in query.template for term in triple if isinstance(term, Constant)}
-    for part in walk(query):
-        if isinstance(part, Values):
-            carried.update(token for row in part.rows for token in row if token is not None)
-        elif isinstance(part, Extend) and isinstance(part.expression, Constant):
-            carried.add(part.expression.token)
-        elif isinstance(part, PathPattern):
-            carried.update(end.token for end in (part.subject, part.object) if isinstance(end, Constant))
-        elif isinstance(part, GraphPattern):
-            carried.update(made)
-    tokens = carried | {part.token for part in walk(query) if isinstance(part, Constant)}
+    parts = query.parts
+    graphs = frozenset(made if GraphPattern in parts.kinds else ())
+    carried, tokens = parts.carried | graphs, parts.constants | graphs
     ids = {token: BUILTIN_IDS[token] for token in tokens if token in BUILTIN_IDS}
     ids.update((token, known_ids[token]) for token in tokens if token in known_ids)
-    if missing := tokens - ids.keys():
+    if missing := tokens - ids.keys() - known.lacking:
         found = lookup(engine, missing)
         ids.update(found)
         known_ids.update(_short(found))
+        lacking = _short(dict.fromkeys(missing - found.keys()))
+        known.lacking = frozenset(islice(chain(lacking, known.lacking), _FEW_LACKING))
     own = {} if given is None else given
     for token in sorted(tokens - ids.keys() - own.keys()):
         own[token] = (kind_of_token(token) << KIND_BITS) | _OWN | len(own)

@@ -37,7 +37,7 @@ from triplake.sparql.pattern_parser import PatternParser
 from triplake.sparql.translation import join
 from triplestore.expressions.functions import is_known
 from triplestore.model.errors import LimitError
-from triplestore.model.expression import Call, Constant, Expression, Variable, walk
+from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.prefixes import Prefixes
 
 QUERIES: Final = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
@@ -73,7 +73,8 @@ def _parsed(text: str, base: str | None, known: Prefixes | None, given: Values |
             found = replace(parser.query(), prefixes=tuple(at.prefixes.items()))
             if parser.patterns.given is not None:
                 at.fail("bindings are for a query with a WHERE, which this one lacks")
-            return found
+            warnings = (*at.warnings, *_unknown_functions(found))
+            return replace(found, warnings=warnings) if warnings else found
         finally:
             at.text = ""  # the parsers know each other, and so wait to be collected: the text must not
 
@@ -139,7 +140,7 @@ class Parser:
         ]()
         if self.at.peek().kind != "end":
             self.at.fail("expected the end of the query")
-        return replace(found, warnings=(*self.at.warnings, *_unknown_functions(found)), dataset=self.dataset)
+        return replace(found, dataset=self.dataset)
 
     def _select(self) -> Query:
         node, variables = self._selected(top=True)
@@ -409,5 +410,5 @@ __all__ = ["Parser", "not_too_deep", "parse_query"]
 
 def _unknown_functions(query: Query) -> list[str]:
     """A warning for each function that there is none of: where it is evaluated it gives an error (section 17.6)."""
-    names = dict.fromkeys(part.name for part in walk(query) if isinstance(part, Call) and ":" in part.name)
-    return [f"there is no function <{name}>: it gives an error" for name in names if not is_known(name)]
+    names = [name for name in query.parts.calls if ":" in name and not is_known(name)]
+    return [f"there is no function <{name}>: it gives an error" for name in names]

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, PathPattern, Project, Query, Values
+from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, PathPattern, Project, Query, Service, Values
 from triplake.sparql.asked import Asked
 from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
@@ -42,7 +42,7 @@ from triplestore.engine.written import BATCH_BYTES
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
-from triplestore.model.expression import Call, Constant, Variable, walk
+from triplestore.model.expression import Constant, Variable
 from triplestore.model.prefixes import Names, Prefixes
 from triplestore.storage.statistics import Statistics
 
@@ -183,10 +183,6 @@ def statement(graph: Graph, text: str, same_as: str = "expand") -> str:
     return run.compiler(parsed).select(parsed.pattern, parsed.variables)
 
 
-def _makes_triple_terms(parsed: Query) -> bool:
-    return any(isinstance(part, Call) and part.name == "TRIPLE" for part in walk(parsed))
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """How queries of a graph are run. own: the ids of terms that the dictionary lacks, where several queries
@@ -200,6 +196,8 @@ class Run:
 
     def resolved(self, parsed: Query) -> Query:
         """The query with what endpoints answer in place of each SERVICE."""
+        if Service not in parsed.parts.kinds:
+            return parsed
 
         def solve(pattern: Node, names: Sequence[str]) -> list[Row]:
             asked = Query("select", pattern, base=parsed.base, dataset=parsed.dataset)
@@ -218,7 +216,7 @@ class Run:
         compilers: list[Compiler] = []
 
         def spelled(dialect: Dialect) -> str:
-            if any(isinstance(part, PathPattern) for part in walk(parsed)):
+            if PathPattern in parsed.parts.kinds:
                 dialect = self.graph.engine.dialect  # which the engine runs what it is made of in, while it is compiled
             compilers.append(self.compiler(parsed, dialect))
             return text(compilers[-1])
@@ -231,7 +229,7 @@ class Run:
         classes = view.classes if view.rewriting else 0
         constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known, self.own, graph.made)
         ids = constants.ids if self.expand else {token: constants.representative(token) for token in constants.ids}
-        if _makes_triple_terms(parsed) or any(token.startswith("(") for token in ids):
+        if "TRIPLE" in parsed.parts.calls or any(token.startswith("(") for token in ids):
             view = replace(view, triple_terms=True)
         choosing = classes > 0 and not self.expand
         if choosing and ids:
@@ -263,9 +261,8 @@ class Run:
         if sum(map(len, constants.own)) > WRITTEN:
             numbers, tokens = int64s(constants.own.values()), strings(constants.own)
             own = paths.scratch.load("own_term", pa.table({"id": numbers, "token": tokens}))
-        return Compiler(
-            Steps(dialect or graph.engine.dialect, constants, self.prefer, own), graphs, ids, parsed.base, now
-        )
+        steps = Steps(dialect or graph.engine.dialect, constants, self.prefer, own)
+        return Compiler(steps, graphs, ids, parsed.base, now, repeats=PathPattern in parsed.parts.kinds)
 
     def answer(self, parsed: Query) -> Result:
         if parsed.kind == "describe":

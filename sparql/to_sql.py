@@ -11,6 +11,7 @@ joined with them, and their variables are carried through every step.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -41,7 +42,7 @@ from triplake.sparql.algebra import (
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
 from triplake.sparql.conditions import chosen_of, conjuncts, exists_of
 from triplake.sparql.construct import PLACES, constructed
-from triplake.sparql.context import Givens, Needed
+from triplake.sparql.context import Given, Givens, Needed
 from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import GRAPH, iris_of, match, subjects_of
@@ -67,7 +68,7 @@ class Compiler:
 
     ids: the id each constant has where it is a value (canonical answers: its representative's). base, now: what IRI()
     and NOW() give. orders: of the joins of each basic graph pattern, by the name of its step. rows: of all leaves
-    joined, at most, by estimate. Others: see `sparql.context`.
+    joined, at most, by estimate. repeats: whether there may be repeated paths. Others: see `sparql.context`.
     """
 
     steps: Steps
@@ -81,6 +82,7 @@ class Compiler:
     orders: dict[str, list[Planned]] = field(default_factory=dict)
     rows: float = 1.0
     givens: Givens = ()
+    repeats: bool = True
 
     def __post_init__(self) -> None:
         self.reading = self.graphs.default()
@@ -146,7 +148,7 @@ class Compiler:
             case Service():
                 raise AssertionError(node)  # it was replaced before (`triplake.sparql.federation`)
             case Join(left, right):
-                found = path_starts.join(self, node, needed)
+                found = path_starts.join(self, node, needed) if self.repeats else None
                 if found is not None:
                     return found
                 shared = needed | (frozenset(in_scope(left)) & frozenset(in_scope(right)))
@@ -161,25 +163,31 @@ class Compiler:
                 return joins.minus(self, left, right, needed)
             case Filter(pattern, condition):
                 read = mentioned(condition) & frozenset(in_scope(pattern))
-                with path_starts.passing(self, more=path_starts.chosen(self, pattern, condition)):
+                with self._passing(more=path_starts.chosen(self, pattern, condition) if self.repeats else ()):
                     inner = self.node(pattern, needed | read)
                 return self.filtered(inner, condition)
             case Extend():
                 return self._extend(node, needed)
             case Project(pattern, variables):
                 kept = variables if self.graph is None else (*variables, self.graph)
-                with path_starts.passing(self, variables):
+                with self._passing(variables):
                     return only(self.steps, self.node(pattern, needed & frozenset(variables)), kept)
             case Distinct(pattern):
                 return self._distinct(self.node(pattern, frozenset(in_scope(pattern))))
             case OrderBy(pattern, keys):
                 return self._order(pattern, keys, needed)
             case Slice(pattern, start, length):
-                with path_starts.alone(self):
+                with self._passing(()):
                     return self._slice(self.node(pattern, needed), start, length)
             case Group():
-                with path_starts.passing(self, node.keys):
+                with self._passing(node.keys):
                     return graph_patterns.grouped(self, node)
+
+    def _passing(
+        self, names: Collection[str] | None = None, more: Sequence[Given] = ()
+    ) -> AbstractContextManager[None]:
+        """See `path_starts.passing`: without repeated paths there is nothing to do."""
+        return path_starts.passing(self, names, more) if self.repeats else nullcontext()
 
     def _leaf(self, relation: Relation, needed: Needed) -> Relation:
         """A leaf of a pattern: in a GRAPH with the graph that it is matched in (any, if the leaf reads none), in an
@@ -193,7 +201,7 @@ class Compiler:
     def beside(self, left: Relation, right: Node, needed: Needed) -> tuple[Relation, Relation]:
         """The left side of an OPTIONAL or MINUS, and the solutions of its right side: at least those that are
         compatible with one of the left side."""
-        return path_starts.right_of(self, left, right, needed)
+        return path_starts.right_of(self, left, right, needed) if self.repeats else (left, self.node(right, needed))
 
     def _subselect(self, node: Node) -> Relation:
         """A sub-SELECT inside EXISTS: evaluated by itself, then joined; what it does not project is not substituted."""

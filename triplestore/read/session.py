@@ -86,7 +86,7 @@ class Session:
     @property
     def view(self) -> ClosureView:
         """How the closure of that version is to be read."""
-        return ClosureView.of(self.manifest)
+        return self.workspace.cache.get("view", self.manifest, lambda: ClosureView.of(self.manifest))
 
     @property
     def path(self) -> Path | str:
