@@ -23,10 +23,9 @@ from triplake.loaders.tables import Table, identifier, opened
 from triplake.loaders.template import Column, Kind, Shape, Template
 from triplestore.engine import Engine, temporary
 from triplestore.engine.dialect import string
-from triplestore.engine.waiting import waited
 from triplestore.engine.written import AT_ONCE, gathered
 from triplestore.model.errors import InputError
-from triplestore.model.stopping import check
+from triplestore.model.stopping import check, waited
 from triplestore.model.terms import XSD
 
 BATCH: Final = 500_000

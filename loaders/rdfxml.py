@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from triplake.loaders.bounds import Bounded, too_deep
 from triplestore.model.errors import InputError
-from triplestore.model.iris import is_absolute, resolve
+from triplestore.model.terms import is_absolute, resolve
 
 XML_DEPTH: Final = 1_000
 """Most levels of elements in RDF/XML: its parser takes time in the square of them."""

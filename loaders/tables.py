@@ -180,7 +180,7 @@ def opened(given: object, number: int, folder: str, memory: int | None = None) -
 
 
 def _of_file(connection: duckdb.DuckDBPyConnection, file: _File, folder: str) -> Table:
-    from triplestore.engine.duckdb.files import MAX_LINE, of_path, parquet
+    from triplestore.engine.duckdb.workbench import MAX_LINE, of_path, parquet
 
     closed = Table(connection, "given", {}, file.name, texts=file.kind != "parquet")
     packed = compression(file.path)

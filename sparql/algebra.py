@@ -6,12 +6,15 @@ node of a pattern is a variable too, named ``_:label``, which no query can name 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import TypeVar, cast
 
 from triplake.sparql.paths import Repeat
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, walk
+
+T = TypeVar("T")
 
 Term = Variable | Constant
 Triple = tuple[Term, Term, Term]
@@ -330,3 +333,20 @@ def certain(node: Node) -> frozenset[str]:
             return certain(pattern)
         case Service():
             return frozenset()
+
+
+def join(left: Node, right: Node) -> Node:
+    """Join, with the pattern that binds nothing left out and basic graph patterns made one."""
+    if left == UNIT:
+        return right
+    if isinstance(left, Bgp) and isinstance(right, Bgp):
+        return Bgp(left.triples + right.triples)
+    return left if right == UNIT else Join(left, right)
+
+
+def balanced(made: Callable[[T, T], T], parts: Sequence[T]) -> T:
+    """Parts as one by an operator that is associative, in a tree that is not deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = (len(parts) + 1) // 2
+    return made(balanced(made, parts[:middle]), balanced(made, parts[middle:]))

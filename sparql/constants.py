@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Final, TypeVar
 
 from triplake.sparql.algebra import GraphPattern, Query
-from triplake.sparql.nodes import Nodes
+from triplake.sparql.results import Nodes
 from triplestore.dictionary.encoding import lookup
 from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Queries

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from triplake.sparql.algebra import Aggregate, Node
-from triplake.sparql.cursor import Cursor
-from triplake.sparql.lexer import NESTED
+from triplake.sparql.cursor import NESTED, Cursor
 from triplake.sparql.triple_terms import constant_of
 from triplestore.expressions.values import rank_of
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable

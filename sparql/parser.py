@@ -29,12 +29,11 @@ from triplake.sparql.algebra import (
     Term,
     Values,
     in_scope,
+    join,
     visible,
 )
-from triplake.sparql.chains import Chains
 from triplake.sparql.cursor import Cursor, solutions
-from triplake.sparql.pattern_parser import PatternParser
-from triplake.sparql.translation import join
+from triplake.sparql.pattern_parser import Chains, PatternParser
 from triplestore.expressions.functions import is_known
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Call, Constant, Expression, Variable

@@ -21,8 +21,7 @@ from triplake.sparql.paths import Negated
 from triplake.sparql.patterns import GRAPH, Matching, source, triples_of_rdf
 from triplestore.engine import Engine
 from triplestore.engine.queries import minus
-from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select
+from triplestore.engine.sql import Scratch, Select
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import FIRST_BLANK
 

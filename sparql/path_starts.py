@@ -46,7 +46,7 @@ from triplake.sparql.classes import CHOSEN, MEMBERS
 from triplake.sparql.conditions import chosen_of, conjuncts
 from triplake.sparql.context import Context, Given, Needed
 from triplake.sparql.path_closure import Seeds
-from triplake.sparql.planner import planned
+from triplake.sparql.patterns import planned
 from triplake.sparql.relation import Relation
 from triplestore.dictionary.encoding import lookup
 from triplestore.engine.arrow import int64s

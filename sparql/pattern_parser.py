@@ -17,19 +17,21 @@ from triplake.sparql.algebra import (
     LeftJoin,
     Minus,
     Node,
+    PathPattern,
     Term,
     Triple,
     Union,
     Values,
+    balanced,
     in_scope,
+    join,
+    mentioned,
 )
-from triplake.sparql.chains import Chains
 from triplake.sparql.cursor import NIL, Cursor
 from triplake.sparql.expression_parser import ExpressionParser
 from triplake.sparql.paths import Path
 from triplake.sparql.service_parser import service
-from triplake.sparql.text_search import searches
-from triplake.sparql.translation import balanced, join, translated
+from triplake.sparql.text_search import QUERY, searches
 from triplake.sparql.triple_terms import TripleTerms, is_blank
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.terms import RDF
@@ -266,7 +268,8 @@ class PatternParser:
             if block is not None and label.startswith("_:") and self.labels.setdefault(label, block) != block:
                 reason = f"the blank node {label} is in another basic graph pattern already: use a variable"
                 self.at.illegal(reason, start.start)
-        search = searches(self.at, found, start.start) if paths_too else None
+        asked = paths_too and any(predicate == QUERY for _, predicate, _ in found)
+        search = searches(self.at, found, start.start) if asked else None
         plain = tuple((s, p, o) for s, p, o in found if isinstance(p, Variable | Constant))
         node: Node = Bgp(plain) if search is None else join(Bgp(plain), search)
         made: set[Term] = {variable for variable, _ in self.terms.made}
@@ -275,7 +278,7 @@ class PatternParser:
             if made.isdisjoint((s, o)):  # those between triple terms are before
                 node = self.terms.matched(node)
             node = join(node, translated(self.at, s, path, o))
-        return self.terms.matched(node) if paths_too else node
+        return self.terms.matched(node) if paths_too and made else node
 
     def _properties(self, subject: Term, found: list[tuple[Term, Path, Term]], paths_too: bool) -> None:
         """A property list: rule 77 (or 83)."""
@@ -289,7 +292,8 @@ class PatternParser:
                 if item is None:
                     self.at.fail("expected an object")
                 found.insert(place, (subject, path, item))
-                self.terms.annotated(found[place], found, lambda s: self._properties(s, found, paths_too))
+                if self.at.is_("~", "{|"):
+                    self.terms.annotated(found[place], found, lambda s: self._properties(s, found, paths_too))
                 if not self.at.accept(","):
                     break
             path = None
@@ -386,3 +390,53 @@ class PatternParser:
 
 def _filtered(node: Node, condition: Expression | None) -> Node:
     return node if condition is None else Filter(node, condition)
+
+
+LONGEST: Final = 100
+"""Expressions in a chain. An engine plans a term's decoding for each, under all those before it: time grows with the
+square."""
+
+
+class Chains:
+    """How many expressions of one group each of its assigned variables follows from, itself included."""
+
+    def __init__(self, at: Cursor) -> None:
+        self._at = at
+        self._lengths: dict[str, int] = {}
+
+    def add(self, name: str, expression: Expression, offset: int) -> None:
+        """Another assignment, at an offset; raises LimitError where its chain is too long."""
+        read = mentioned(expression)
+        self._lengths[name] = length = 1 + max((self._lengths.get(variable, 0) for variable in read), default=0)
+        if length > LONGEST:
+            reason = f"?{name} ends a chain of more than {LONGEST} expressions, each of which reads the one before it"
+            self._at.limit(f"{reason}: put several into one", offset)
+
+
+def translated(at: Cursor, s: Term, path: Path, o: Term) -> Node:
+    """A path between two terms (18.2.2.4): sequences and alternatives are joins and unions, outside of repetitions."""
+    match path:
+        case Variable() | Constant():
+            return Bgp(((s, path, o),))
+        case paths.Inverse(inner):
+            return translated(at, o, inner, s)
+        case paths.Sequence(first, second):
+            stop = at.fresh()
+            return join(translated(at, s, first, stop), translated(at, stop, second, o))
+        case paths.Alternative(one, other):
+            return Union(translated(at, s, one, o), translated(at, s, other, o))
+        case paths.Negated(forward, backward):
+            sides = [_other(at, s, forward, o)] if forward is not None else []
+            sides += [_other(at, o, backward, s)] if backward is not None else []
+            return sides[0] if len(sides) == 1 else Union(sides[0], sides[1])
+        case paths.Repeat():
+            return PathPattern(s, path, o)
+
+
+def _other(at: Cursor, s: Term, excluded: tuple[Constant, ...], o: Term) -> Node:
+    """A triple of any predicate but these."""
+    predicate = at.fresh()
+    pattern = Bgp(((s, predicate, o),))
+    if not excluded:
+        return pattern
+    return Filter(pattern, Call("NOT IN", (predicate, *excluded)))

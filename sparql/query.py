@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import pyarrow as pa
 
 from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, PathPattern, Project, Query, Service, Values
-from triplake.sparql.asked import Asked
 from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
 from triplake.sparql.dataset import Graphs, Reading
@@ -20,13 +20,12 @@ from triplake.sparql.describe import about, described
 from triplake.sparql.endpoint import Row
 from triplake.sparql.explain import QueryExplanation, order, tree
 from triplake.sparql.federation import Federation
-from triplake.sparql.nodes import MOST, MOST_CHARACTERS, Nodes
 from triplake.sparql.object_types import with_one_form
 from triplake.sparql.parser import not_too_deep, parse_query
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
 from triplake.sparql.relation import WRITTEN, Steps
-from triplake.sparql.results import Result
+from triplake.sparql.results import MOST_CHARACTERS, MOST_NODES, Nodes, Result
 from triplake.sparql.templates import filled, is_blank, names_of_quads
 from triplake.sparql.to_sql import Compiler
 from triplake.sparql.update import Modify
@@ -37,7 +36,7 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import minus
-from triplestore.engine.sql import Spelled
+from triplestore.engine.sql import Spelled, Statement
 from triplestore.engine.written import BATCH_BYTES
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
@@ -225,7 +224,8 @@ class Run:
 
     def compiler(self, parsed: Query, dialect: Dialect | None = None) -> Compiler:
         graph, view = self.graph, self.graph.view
-        register(graph.engine)
+        if not graph.engine.functions.ready:
+            register(graph.engine)
         classes = view.classes if view.rewriting else 0
         constants = look_up(graph.engine, parsed, classes, view.by_value, graph.known, self.own, graph.made)
         ids = constants.ids if self.expand else {token: constants.representative(token) for token in constants.ids}
@@ -237,14 +237,13 @@ class Run:
         barred = view.literals_in_classes and not graph.generalised
         literals = barred and view.rewriting and self.expand
         values = f"({spelled_sql('fact', False)})" if literals else "fact"
-        forms = spelled_sql("fact", True) if literals else closure_sql(view.equality)
         matching = Matching(
             rewriting=view.rewriting,
             expanding=self.expand and classes > 0,
             reflexive=view.congruent,
             generalised=view.generalised and not graph.generalised,
             choosing=choosing,
-            facts=f"({forms})" if view.equal_values else values,
+            facts=_in_forms(view, literals) if view.equal_values else values,
             values=values,
             literals=literals,
             barred=barred,
@@ -302,9 +301,9 @@ class Run:
         own = {number: token for token, number in constants.own.items() if number in ids}
         ids -= own.keys()
         fresh = nodes.lacking(ids)
-        if len(fresh) + len(nodes) > MOST:
+        if len(fresh) + len(nodes) > MOST_NODES:
             fresh, nodes = list(ids), Nodes()
-            if len(ids) <= MOST:
+            if len(ids) <= MOST_NODES:
                 known.nodes = nodes
         nodes.learn(engine, fresh)
         if nodes is known.nodes and nodes.characters > MOST_CHARACTERS:
@@ -395,6 +394,12 @@ def _statement(compiler: Compiler, parsed: Query, decoded: bool = True) -> str:
     return compiler.select(parsed.pattern, parsed.variables, decoded)
 
 
+def _in_forms(view: ClosureView, literals: bool) -> str:
+    """What a pattern reads where several literals have one value: each in the forms that were met, as SQL. literals:
+    those in classes are listed as objects only."""
+    return f"({spelled_sql('fact', True) if literals else closure_sql(view.equality)})"
+
+
 def _preferred(engine: Engine, ids: Mapping[str, int], prefer: Sequence[str]) -> dict[str, int]:
     """The ids of constants with preferred members in place of representatives."""
     listed = ", ".join(str(number) for number in sorted(set(ids.values())))
@@ -402,3 +407,24 @@ def _preferred(engine: Engine, ids: Mapping[str, int], prefer: Sequence[str]) ->
     found = engine.query(f"SELECT representative, term FROM ({preferred}) p")
     members = dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
     return {token: members.get(number, number) for token, number in ids.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A statement, and the compilers that have written it; what these made beside it is dropped at the end."""
+
+    sql: Statement
+    compilers: list[Compiler]
+
+    @property
+    def constants(self) -> Constants:
+        return self.compilers[-1].steps.constants
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for compiler in self.compilers:
+            compiler.paths.scratch.__exit__(kind, error, trace)

@@ -1,31 +1,125 @@
-"""The answer to a query: rows of RDF terms, and every form that people want them in."""
+"""The answer to a query: rows of RDF terms, and every form that people want them in.
+
+Its terms are kept from one answer to the next by a node cache (`Nodes`), as Apache Jena's TDB has it: an answer is
+found as ids, each of which is read from the dictionary once, and made an rdflib term once, for all answers over the
+same version of a store.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 import pyarrow as pa
 
 from triplake.sparql.formats import write_result
 from triplake.sparql.frames import data_frame
 from triplake.sparql.html import SHOWN, table_html, term_html
-from triplake.sparql.nodes import UNBOUND, Nodes
 from triplake.sparql.typed import typed_column
+from triplestore.dictionary.encoding import SMALL, decode
+from triplestore.engine import Workbench
+from triplestore.engine.arrow import int64s
 from triplestore.engine.written import BATCH_BYTES
-from triplestore.model import habits
-from triplestore.model.errors import UsageError
+from triplestore.model import arguments
+from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.prefixes import Names
+from triplestore.model.tables import token_sql
 from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from rdflib.term import Node
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+
+UNBOUND: Final = -1
+"""What stands for no term among ids."""
+
+MOST_NODES: Final = 1 << 18
+"""Terms that are kept from one answer to the next, at most."""
+
+MOST_CHARACTERS: Final = 1 << 26
+"""Characters of their tokens, at most."""
+
+
+class Nodes:
+    """Tokens and rdflib terms by id. Entries are never changed or removed: answers share them.
+
+    characters: those of all tokens.
+    """
+
+    def __init__(self) -> None:
+        self.characters = 0
+        self._tokens: dict[int, str | None] = {UNBOUND: None}
+        self._terms: dict[int, Node | None] = {UNBOUND: None}
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def lacking(self, ids: Iterable[int]) -> list[int]:
+        """Those ids that have not been learned."""
+        return [number for number in ids if number not in self._tokens]
+
+    def learn(self, engine: Workbench, ids: Collection[int]) -> None:
+        """Read the tokens of ids from the dictionary (table `term`). Raises EngineError where it lacks one."""
+        if ids:
+            self.add(decode(engine, ids) if len(ids) <= SMALL else _decoded(engine, ids))
+            if lacking := self.lacking(ids):
+                raise EngineError(f"the dictionary has no term {lacking[0]}, which an answer holds")
+
+    def add(self, tokens: Mapping[int, str]) -> None:
+        """Take what ids stand for from elsewhere."""
+        self._tokens.update(tokens)
+        self.characters += sum(map(len, tokens.values()))
+
+    def some(self, ids: Iterable[int]) -> Nodes:
+        """A copy with these ids, which have been learned, to add others to."""
+        found = Nodes()
+        found.add({number: token for number in ids if (token := self._tokens[number]) is not None})
+        return found
+
+    def tokens(self, ids: Iterable[int]) -> list[str | None]:
+        """The tokens of ids that have been learned; None for `UNBOUND`."""
+        return list(map(self._tokens.__getitem__, ids))
+
+    def column(self, ids: pa.Array) -> pa.Array:
+        """A column of ids that have been learned, as one of tokens."""
+        encoded = ids.dictionary_encode()
+        return pa.array(self.tokens(encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
+
+    def width(self, batch: pa.RecordBatch) -> int:
+        """Bytes that the tokens of a row take at most, one byte at least. All ids have been learned."""
+        width = 0
+        for column in batch.columns:
+            if pa.types.is_int64(column.type):
+                tokens = self.tokens(column.fill_null(UNBOUND).unique().to_pylist())
+                width += 4 * max((len(token) for token in tokens if token is not None), default=0)
+        return max(width, 1)
+
+    def terms(self, ids: Collection[int]) -> list[Node | None]:
+        """The rdflib terms of ids that have been learned; None for `UNBOUND`."""
+        try:
+            return list(map(self._terms.__getitem__, ids))
+        except KeyError:
+            fresh = [number for number in set(ids) if number not in self._terms]
+            self._terms.update(zip(fresh, to_rdflib_all(map(self._tokens.__getitem__, fresh)), strict=True))  # type: ignore[arg-type]
+            return list(map(self._terms.__getitem__, ids))
+
+
+def _decoded(engine: Workbench, ids: Collection[int]) -> dict[int, str]:
+    """The tokens of many ids, by a join."""
+    with engine.scratch() as scratch:
+        asked = scratch.load("answer_id", pa.table({"id": int64s(ids)}))
+        found = engine.query(f"SELECT t.id, {token_sql()} AS token FROM term t JOIN {asked} a ON a.id = t.id")
+    return dict(zip(found.column(0).to_numpy().tolist(), found.column(1).to_pylist(), strict=True))
+
 
 T = TypeVar("T")
 
@@ -115,7 +209,7 @@ class Result:
     if not TYPE_CHECKING:  # type checkers know which attributes there are
 
         def __getattr__(self, name: str) -> Any:
-            raise habits.absent("'Result' object", name, habits.RESULT)
+            raise arguments.absent("'Result' object", name, arguments.RESULT)
 
     def __bool__(self) -> bool:
         return self.boolean

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triplake.sparql.algebra import Node, Service, Term, certain, visible
-from triplake.sparql.cursor import Cursor
-from triplake.sparql.lexer import Word, words
-from triplestore.model.iris import is_absolute
+from triplake.sparql.cursor import Cursor, Word, words
+from triplestore.model.terms import is_absolute
 
 
 def service(at: Cursor, name: Callable[[], Term], group: Callable[[], Node]) -> Service:

@@ -31,11 +31,10 @@ from triplake.sparql.algebra import (
     Slice,
     Term,
     Values,
+    join,
 )
-from triplake.sparql.cursor import NIL, Cursor, solutions
-from triplake.sparql.lexer import NESTED
+from triplake.sparql.cursor import NESTED, NIL, Cursor, solutions
 from triplake.sparql.paths import Path
-from triplake.sparql.translation import join
 from triplestore.expressions.numerals import INTEGER
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Call, Constant, Expression, Variable

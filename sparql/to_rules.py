@@ -39,8 +39,7 @@ from triplake.sparql.algebra import (
     pattern_of,
 )
 from triplake.sparql.conditions import conjuncts
-from triplake.sparql.cursor import Cursor
-from triplake.sparql.lexer import place, words
+from triplake.sparql.cursor import Cursor, place, words
 from triplake.sparql.parser import Parser, not_too_deep
 from triplake.sparql.triple_terms import PARTS
 from triplestore.compile.inline import bound_by, substituted

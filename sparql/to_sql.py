@@ -45,8 +45,7 @@ from triplake.sparql.construct import PLACES, constructed
 from triplake.sparql.context import Given, Givens, Needed
 from triplake.sparql.dataset import Graphs, Reading
 from triplake.sparql.path_closure import PathTables
-from triplake.sparql.patterns import GRAPH, iris_of, match, subjects_of
-from triplake.sparql.planner import Planned
+from triplake.sparql.patterns import GRAPH, Planned, iris_of, match, subjects_of
 from triplake.sparql.relation import Column, Relation, Steps
 from triplestore.dictionary.object_types import ObjectType
 from triplestore.expressions.compare import sort_keys

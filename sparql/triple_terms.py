@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from triplake.sparql.algebra import Bgp, Extend, Filter, Node, Project, Term, Triple, in_scope
+from triplake.sparql.algebra import Bgp, Extend, Filter, Node, Project, Term, Triple, in_scope, join
 from triplake.sparql.cursor import Cursor
 from triplake.sparql.paths import Path
-from triplake.sparql.translation import join
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.terms import RDF
 from triplestore.model.triple_terms import triple_token

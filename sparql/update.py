@@ -16,17 +16,15 @@ from typing import Final, Literal, NoReturn
 import pyoxigraph
 
 from triplake.loaders.tokens import token_of
-from triplake.sparql.algebra import Bgp, Dataset, GraphPattern, GraphTemplate, Node, Query, Term
-from triplake.sparql.cursor import Cursor
-from triplake.sparql.lexer import IRI, STRING, Word, place
+from triplake.sparql.algebra import Bgp, Dataset, GraphPattern, GraphTemplate, Node, Query, Term, join
+from triplake.sparql.cursor import IRI, STRING, Cursor, Word, place
 from triplake.sparql.parser import QUERIES, UPDATES, Parser, not_too_deep
-from triplake.sparql.translation import join
 from triplake.sparql.triple_terms import is_blank
 from triplestore.model.dataset import DEFAULT, Quad
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.expression import Constant
-from triplestore.model.iris import is_absolute
 from triplestore.model.prefixes import Prefixes
+from triplestore.model.terms import is_absolute
 
 Template = tuple[GraphTemplate, ...]
 _IN_BLOCK: Final = re.compile(

@@ -72,9 +72,9 @@ def __getattr__(name: str) -> Any:  # imported when asked for: the library's own
 
         return version("triplake")
     if name not in __all__:
-        from triplestore.model import habits
+        from triplestore.model import arguments
 
-        raise habits.absent("module 'triplake'", name, habits.MODULE)
+        raise arguments.absent("module 'triplake'", name, arguments.MODULE)
     if name.endswith("Error"):
         from triplestore.model import errors
 

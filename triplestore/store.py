@@ -25,8 +25,7 @@ from triplestore.model.report import UpdateReport
 from triplestore.read import shapes
 from triplestore.read.names import graph_token
 from triplestore.read.proofs import Violation
-from triplestore.read.session import Session, several
-from triplestore.read.turns import in_turn
+from triplestore.read.session import Session, in_turn, several
 from triplestore.storage import backup
 from triplestore.storage.backup import BackedUp
 from triplestore.storage.retention import Retention
@@ -50,7 +49,7 @@ class Store(StreamedStore, LoadedStore):
     """A triple store on disk, at one of its versions. `Store.open` opens one, `Store.create` makes one, `Store(path)`
     does whichever is possible; close it.
 
-    Several threads may call it: they take turns (`triplestore.read.turns`)."""
+    Several threads may call it: they take turns (`triplestore.read.session`)."""
 
     # -- opening and closing ---------------------------------------------------------------------------------------
 

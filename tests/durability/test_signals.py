@@ -52,7 +52,7 @@ def test_a_signal_ends_a_large_join(tmp_path: Path, number: signal.Signals, code
 @EACH
 def test_a_statement_that_no_interruption_ends(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """It ends with the process: its connection is busy, and takes no statement that would clear up."""
-    program = "from triplestore.cli import main\nfrom triplestore.engine import waiting\nwaiting.GRACE = 0.0\nmain()\n"
+    program = "from triplestore.cli import main\nfrom triplestore.model import stopping\nstopping.GRACE = 0.0\nmain()\n"
     ended_by, said, seconds = signalled(tmp_path, number, "-c", program)
     assert (ended_by, "nothing was committed" in said) == (code, True), said
     assert len(said.splitlines()) == 1

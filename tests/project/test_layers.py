@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 ONLY: dict[str, tuple[str, ...]] = {
     "triplestore.model": (),
-    "triplestore.engine": ("triplestore.model.errors", "triplestore.model.processes"),
+    "triplestore.engine": ("triplestore.model.errors", "triplestore.model.processes", "triplestore.model.stopping"),
     "triplake.rulesets": ("triplestore.model",),
     "triplestore.expressions": ("triplestore.model", "triplestore.dictionary", "triplestore.engine"),
     "triplestore.compile": ("triplestore.model", "triplestore.expressions", "triplestore.engine.dialect"),
@@ -113,7 +113,7 @@ def test_no_import_cycle() -> None:
 
 def test_the_front_door_opens_on_the_store_only() -> None:
     assert {name for _, name in imported(MODULES["triplestore"])} == {"triplestore.store"}
-    doors = {"triplestore.store", "triplestore.model.errors", "triplestore.model.habits", "triplestore.notebook"}
+    doors = {"triplestore.store", "triplestore.model.errors", "triplestore.model.arguments", "triplestore.notebook"}
     assert {name for _, name in imported(MODULES["triplake"])} == doors
 
 

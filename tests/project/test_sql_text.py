@@ -36,7 +36,6 @@ ALLOWED: Final = {
     "triplestore.expressions.vectorised": "IRI references and times",
     "triplake.sparql.cursor": "the text of queries and updates",
     "triplake.sparql.graph_formats": "the text of terms",
-    "triplake.sparql.lexer": "the text of queries and updates",
     "triplake.sparql.text_search": "what is searched for",
     "triplake.sparql.to_rules": "names of files and variables",
     "triplake.sparql.typed": "lexical forms",

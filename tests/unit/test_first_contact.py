@@ -19,7 +19,7 @@ import triplake
 from tests.conftest import MakeStore
 from triplake.sparql.results import Result
 from triplestore import Store
-from triplestore.model import habits
+from triplestore.model import arguments
 from triplestore.model.errors import InputError, UsageError
 
 EX = Namespace("http://example.org/")
@@ -79,9 +79,9 @@ class TestOpening:
             getattr(Store, name)(*given)
         assert list(Path().iterdir()) == []
 
-    @pytest.mark.parametrize("name", sorted(habits.MODULE))
+    @pytest.mark.parametrize("name", sorted(arguments.MODULE))
     def test_names_that_the_package_has_not(self, name: str) -> None:
-        with pytest.raises(AttributeError, match=re.escape(habits.MODULE[name])):
+        with pytest.raises(AttributeError, match=re.escape(arguments.MODULE[name])):
             getattr(triplake, name)
         with pytest.raises(AttributeError, match=r"module 'triplake' has no attribute 'nonsense'$"):
             triplake.nonsense  # noqa: B018
@@ -127,7 +127,7 @@ class TestAsACollection:
 class TestNames:
     """Each name that the tables have is absent, and what they say instead runs."""
 
-    @pytest.mark.parametrize("name", sorted(habits.STORE))
+    @pytest.mark.parametrize("name", sorted(arguments.STORE))
     def test_of_a_store(self, name: str, used: Store) -> None:
         assert not hasattr(used, name)
         with pytest.raises(AttributeError, match="'Store' object has no attribute") as raised:
@@ -136,7 +136,7 @@ class TestNames:
         if not advice.startswith("not needed"):
             self.run(advice, used)
 
-    @pytest.mark.parametrize("name", sorted(habits.RESULT))
+    @pytest.mark.parametrize("name", sorted(arguments.RESULT))
     def test_of_a_result(self, name: str, used: Store) -> None:
         result = used.query("SELECT * { VALUES ?x { 1 2 } }")
         assert not hasattr(result, name)
@@ -156,16 +156,16 @@ class TestNames:
         with pytest.raises(AttributeError, match=r"'Store' object has no attribute 'nonsense'$"):
             used.nonsense  # type: ignore[attr-defined]  # noqa: B018
 
-    @pytest.mark.parametrize("name", sorted(habits.QUERY))
+    @pytest.mark.parametrize("name", sorted(arguments.QUERY))
     def test_arguments_of_query(self, name: str, used: Store) -> None:
-        with pytest.raises(TypeError, match=re.escape(f"{name!r}: give {habits.QUERY[name]}")):
+        with pytest.raises(TypeError, match=re.escape(f"{name!r}: give {arguments.QUERY[name]}")):
             used.query("ASK {}", **{name: 1})  # type: ignore[arg-type]
         with pytest.raises(TypeError, match=r"query\(\) has no argument 'nonsense'$"):
             used.query("ASK {}", nonsense=1)  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("name", sorted(habits.LOAD))
+    @pytest.mark.parametrize("name", sorted(arguments.LOAD))
     def test_arguments_of_load(self, name: str, used: Store) -> None:
-        with pytest.raises(TypeError, match=re.escape(f"{name!r}: give {habits.LOAD[name]}")):
+        with pytest.raises(TypeError, match=re.escape(f"{name!r}: give {arguments.LOAD[name]}")):
             used.load(**{name: 1})  # type: ignore[arg-type]
 
     def test_a_query_in_a_file(self, used: Store) -> None:

@@ -17,8 +17,8 @@ from triplestore.cli import signals, standard
 from triplestore.cli.group import ReaderGoneError
 from triplestore.engine.disk import DISK, REFUSED, refused
 from triplestore.engine.disk import told as disk_told
-from triplestore.engine.waiting import heeding_signals, left
 from triplestore.model.errors import EngineError, MemoryLimitError, StorageError, TriplakeError, out_of_memory
+from triplestore.model.stopping import heeding_signals, left
 
 FAULT: Final = 70
 

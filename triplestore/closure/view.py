@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from triplake.rulesets import BUILT_IN, BuiltIn
 from triplestore.model.equality import Equality
@@ -21,6 +21,7 @@ class ClosureView:
     generalised: some facts have a literal for a subject or no IRI for a predicate: no answer or export shows them,
     unless it is asked to. resources: every term is an rdfs:Resource by the rules (rdfs4a, rdfs4b), stored or not.
     triple_terms: the dictionary may have triple terms.
+    rewriting: facts are stored under representatives. congruent: equal terms stand for each other.
     """
 
     equality: Equality
@@ -32,6 +33,12 @@ class ClosureView:
     generalised: bool = False
     resources: bool = False
     triple_terms: bool = True
+    rewriting: bool = field(init=False)
+    congruent: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rewriting", self.equality == Equality.REWRITE)
+        object.__setattr__(self, "congruent", self.equality != Equality.OFF)
 
     @classmethod
     def of(cls, manifest: Manifest) -> ClosureView:
@@ -49,16 +56,6 @@ class ClosureView:
             resources=any(ruleset.resources for ruleset in own),
             triple_terms=manifest.counters.triple > 0,
         )
-
-    @property
-    def rewriting(self) -> bool:
-        """Whether facts are stored under representatives."""
-        return self.equality == Equality.REWRITE
-
-    @property
-    def congruent(self) -> bool:
-        """Whether equal terms stand for each other."""
-        return self.equality != Equality.OFF
 
 
 def built_in(manifest: Manifest) -> list[BuiltIn]:

@@ -18,12 +18,11 @@ import pyarrow as pa
 from triplestore.dictionary.datatypes import value_of
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import candidates, equals, settle
-from triplestore.dictionary.term_rows import DECIMALS, EXACT, listed, names_sql, term_sql
+from triplestore.dictionary.term_rows import DECIMALS, EXACT, names_sql, term_sql
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.queries import count
-from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select, Spelled
+from triplestore.engine.sql import Scratch, Select, Spelled
 from triplestore.model.dataset import UNNAMED
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import (
@@ -283,7 +282,7 @@ def lookup(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:
 def _found(engine: Queries, tokens: set[str]) -> dict[str, int]:
     """The same by one statement, which reads no values: pages of literals hold many, so that one excludes few pages."""
     lexicals = sorted({lexical_of(token) for token in tokens})
-    named = f"t.lexical IN {listed(engine.dialect, lexicals)}" if lexicals else "FALSE"
+    named = f"t.lexical IN {engine.dialect.listed(lexicals)}" if lexicals else "FALSE"
     return {token: number for number, token in _terms(engine, f"term t WHERE {named}") if token in tokens}
 
 
@@ -310,7 +309,7 @@ def numbers_equal_to(engine: Queries, tokens: Iterable[str]) -> dict[str, list[i
     wide = [_near(v) for v in values if not re.fullmatch(EXACT, f"{v:f}")]
     tests = [f"decimal IN ({', '.join(narrow)})"] if narrow else []
     if wide:
-        datatypes = listed(engine.dialect, DECIMALS)
+        datatypes = engine.dialect.listed(DECIMALS)
         tests.append(f"(decimal IS NULL AND datatype IN {datatypes} AND ({' OR '.join(wide)}))")
     if not tests:
         return {}

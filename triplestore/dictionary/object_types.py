@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 from typing import Final
 
-from triplestore.dictionary.term_rows import INSTANTS, ZONE, listed
+from triplestore.dictionary.term_rows import INSTANTS, ZONE
 from triplestore.engine import Queries
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.sql import Spelled
@@ -164,7 +164,7 @@ def type_sql(dialect: Dialect, term: str) -> str:
         f"WHEN {term}.datatype = '{XSD}boolean' AND {term}.lexical IN ('true', 'false', '1', '0') "
         f"THEN {int(ObjectType.BOOLEAN)} "
         f"WHEN {term}.micros IS NOT NULL THEN CASE {moments} ELSE {int(ObjectType.OTHER)} END "
-        f"WHEN {term}.lang IS NULL AND {term}.double IS NULL AND {term}.datatype NOT IN {listed(dialect, _TIMES)} "
+        f"WHEN {term}.lang IS NULL AND {term}.double IS NULL AND {term}.datatype NOT IN {dialect.listed(_TIMES)} "
         f"THEN {int(ObjectType.OPAQUE)} ELSE {int(ObjectType.OTHER)} END"
     )
 

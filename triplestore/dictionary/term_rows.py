@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from triplestore.dictionary.datatypes import BOUNDS
@@ -81,18 +80,18 @@ def term_sql(dialect: Dialect, source: str) -> str:
     )
     whole = f"{dialect.matches(trimmed, INTEGER)} AND {within_sql(dialect, trimmed, 'datatype')}"
     exact = (  # CASE, since DuckDB evaluates both sides of AND for every row, and most terms are no numbers
-        f"CASE WHEN datatype IN {listed(dialect, INTEGERS)} THEN {whole} "
+        f"CASE WHEN datatype IN {dialect.listed(INTEGERS)} THEN {whole} "
         f"WHEN datatype = '{XSD}decimal' THEN {dialect.matches(trimmed, DECIMAL)} ELSE FALSE END"
     )
     double = f"CASE WHEN datatype = '{XSD}float' THEN {single_sql(trimmed)} ELSE {dialect.double(trimmed)} END"
     return (
         f"SELECT id, lexical, datatype, lang, "
-        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {listed(dialect, DOUBLES)} "
+        f"CASE WHEN id < {FIRST_LITERAL} THEN NULL WHEN datatype IN {dialect.listed(DOUBLES)} "
         f"AND {dialect.matches(trimmed, DOUBLE)} THEN {double} "
         f"WHEN is_exact THEN {unsigned_zero(double)} END AS double, "
         f"CASE WHEN is_exact AND {dialect.matches(trimmed, EXACT)} "
         f"THEN TRY_CAST({trimmed} AS DECIMAL(38,18)) END AS decimal, "
-        f"CASE WHEN datatype IN {listed(dialect, INSTANTS)} AND {dialect.matches(trimmed, INSTANT)} "
+        f"CASE WHEN datatype IN {dialect.listed(INSTANTS)} AND {dialect.matches(trimmed, INSTANT)} "
         f"THEN {micros_sql(dialect, instant)} END AS micros "
         f"FROM (SELECT p.*, {exact} AS is_exact FROM ({parts}) p) q"
     )
@@ -107,8 +106,3 @@ def names_sql(dialect: Dialect, source: str) -> str:
         for name, kind in TERM.columns
     )
     return f"SELECT {', '.join(columns)} FROM {source}"
-
-
-def listed(dialect: Dialect, texts: Sequence[str]) -> str:
-    """Texts as what IN takes."""
-    return f"({', '.join(dialect.string(text) for text in texts)})"

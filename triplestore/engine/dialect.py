@@ -6,7 +6,7 @@ Everything else is written once. Never a transpiler: a function here is one that
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 BEYOND: Final = "beyond a limit: "
@@ -46,6 +46,10 @@ class Dialect:
     def string(self, text: str) -> str:
         """A text as an SQL string literal."""
         return string(text)
+
+    def listed(self, texts: Iterable[str]) -> str:
+        """Texts as what IN takes."""
+        return f"({', '.join(map(self.string, texts))})"
 
     def matches(self, expression: str, regex: str) -> str:
         """Whether the whole text matches the regular expression (one that RE2 and Java read alike)."""

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.plan import PlanStep
-from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Statement
+from triplestore.engine.sql import Scratch, Statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +61,9 @@ class StoredFile(NamedTuple):
 
 
 class Functions(Protocol):
-    """The functions of SQL that are written in Python."""
+    """The functions of SQL that are written in Python. ready: whether all of `triplestore.expressions` are known."""
+
+    ready: bool
 
     def add(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
         """Make `columns`, which takes that many Arrow columns of text and returns one, a scalar function of SQL. A name

@@ -20,7 +20,7 @@ from triplestore.expressions.values import (
     token,
     typed,
 )
-from triplestore.model.iris import PLAIN
+from triplestore.model.terms import PLAIN
 
 Keep = Callable[[str], str]
 _LANGUAGE: Final = (

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from triplestore.compile.schema import Constants
+from triplestore.dictionary.datatypes import value_of
 from triplestore.engine import Engine
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.equality import Equality
-from triplestore.model.rule import Rule
+from triplestore.model.rule import Rule, constants_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ class Reasoning:
     def monotone(self) -> bool:
         """Whether all rules are plain joins: no NOT, no AGGREGATE, no expression."""
         return all(rule.monotone for rule in self.rules)
+
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """The constants of the rules."""
+        return frozenset(token for rule in self.rules for token in constants_of(rule))
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The values of the literals among them, by their canonical forms."""
+        values = (value_of(token) for token in self.tokens if token[0] == '"')
+        return frozenset(value.canonical for value in values if value is not None)
 
     @cached_property
     def negative(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 from triplestore.compile.plan import Group, Grouped, K, Row, Shape
 from triplestore.compile.sql import Instances, Terms, select
 from triplestore.engine import Workbench
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.expressions import Expressions, parts, result, token
 from triplestore.expressions.columns import unmarked
 from triplestore.expressions.decoding import decoded, decoded_value

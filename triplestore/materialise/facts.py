@@ -17,8 +17,7 @@ from triplestore.compile.schema import Fact
 from triplestore.engine import Workbench
 from triplestore.engine.arrow import int64s
 from triplestore.engine.queries import count
-from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select, Statement
+from triplestore.engine.sql import Scratch, Select, Statement
 from triplestore.materialise.statements import absent, touched, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS, TYPE

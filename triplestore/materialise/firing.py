@@ -18,7 +18,7 @@ from triplestore.compile.sql import Instances as Source
 from triplestore.compile.sql import Terms, select, select_links, select_star
 from triplestore.compile.symmetry import half
 from triplestore.engine.arrow import int64s
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.stages import Stages

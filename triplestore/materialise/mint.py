@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from triplestore.compile.plan import Made, Shape
 from triplestore.dictionary import encoding
 from triplestore.engine import Workbench
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.materialise.limits import Limits
 from triplestore.model.tables import EQUAL_VALUED
 from triplestore.storage.manifest import Counters

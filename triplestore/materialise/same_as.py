@@ -16,8 +16,7 @@ from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.queries import count
-from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select, Spelled
+from triplestore.engine.sql import Scratch, Select, Spelled
 from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 

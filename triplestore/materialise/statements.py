@@ -11,7 +11,7 @@ from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
 from triplestore.compile.schema import Fact
 from triplestore.compile.sql import Instances, inline
 from triplestore.engine.arrow import int64s
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.model.terms import TYPE
 
 INLINE: Final = 100

@@ -25,8 +25,8 @@ import pyarrow as pa
 from triplestore.compile.plan import K, Pattern, Read, Row, Shape, V
 from triplestore.compile.sql import Reached, select_closure, select_reached
 from triplestore.engine.arrow import as_numpy, int64s
-from triplestore.engine.scratch import Scratch
 from triplestore.engine.sets import Ids
+from triplestore.engine.sql import Scratch
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import ShapeFigures
 from triplestore.materialise.reachability import Reachability, TooLargeError

@@ -18,7 +18,7 @@ from triplestore.compile.sql import Instances, Terms, select
 from triplestore.dictionary import encoding
 from triplestore.engine import Workbench
 from triplestore.engine.queries import count
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
 from triplestore.model.equality import Equality

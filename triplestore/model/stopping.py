@@ -1,15 +1,19 @@
 """Limits of time that every step of a request heeds: those in Python by `check`, statements by being interrupted.
 
 A step does not get its limit as an argument: it belongs to the thread that works on the request.
+
+A statement is `waited` for so that signals are heard meanwhile. DuckDB's client holds the interpreter's main thread
+until the statement yields, which a large join may do only after hours, and Python runs handlers of signals in the main
+thread alone. A command line lets another thread run the statement.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from triplestore.model.errors import StoppedError, TriplakeError
 
@@ -135,3 +139,62 @@ def interrupting(engine: _Engine) -> Iterator[None]:
     finally:
         over.set()
         watching.join()
+
+
+T = TypeVar("T")
+
+GRACE: Final = 3.0
+"""Seconds that an interrupted statement is given to end; after them it is left to end with the process."""
+
+_SIGNALS_HEEDED: Final = threading.Event()
+
+_left: list[threading.Event] = []  # of the statements that a signal did not end: whether they have ended since
+
+
+def left() -> bool:
+    """Whether a statement still runs that an interruption did not end. Its connection can do nothing else, and Python
+    cannot end in order: a thread that it stops within native code aborts the process."""
+    return any(not ended.is_set() for ended in _left)
+
+
+@contextmanager
+def heeding_signals() -> Iterator[None]:
+    """Inside, let statements of the main thread run beside it. For programs that end when a signal comes."""
+    _SIGNALS_HEEDED.set()
+    try:
+        yield
+    finally:
+        _SIGNALS_HEEDED.clear()
+
+
+def waited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
+    """What `work` returns or raises. Where a signal's handler raises meanwhile, the statement is interrupted first."""
+    if not _SIGNALS_HEEDED.is_set() or threading.current_thread() is not threading.main_thread():
+        return work()
+    found: list[Any] = []
+    failed: list[BaseException] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+        ended.set()
+
+    threading.Thread(target=run, name="triplake-statement", daemon=True).start()
+    try:
+        ended.wait()
+    except BaseException:
+        for _ in range(round(GRACE / INSIST)):
+            interrupt()
+            if ended.wait(INSIST):
+                break
+        else:
+            _left.append(ended)
+        raise
+    if failed:
+        raise failed[0]
+    value: T = found[0]
+    return value

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from triplestore.engine.waiting import waited
 from triplestore.model.errors import StorageError, UsageError, how_to_install
+from triplestore.model.stopping import waited
 from triplestore.objects.protocol import BLOCK, Entry
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from triplestore.compile.sql import Terms, select
 from triplestore.dictionary import encoding
 from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Engine
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import instances

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from triplestore.dictionary import encoding
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, FIRST_TRIPLE, OWL, RDF, RDFS, SAME_AS, TYPE, builtin
 from triplestore.proof.computed import Source
 from triplestore.proof.record_linkage import Value, words

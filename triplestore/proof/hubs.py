@@ -15,7 +15,7 @@ from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.sql import select
 from triplestore.compile.symmetry import half
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.materialise.statements import instances
 from triplestore.model.equality import Equality
 from triplestore.model.terms import OWL, SAME_AS, TYPE

@@ -16,7 +16,7 @@ from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Place
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
 from triplestore.compile.schema import Fact, SchemaFacts
 from triplestore.compile.sql import select
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.materialise.statements import instances, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate

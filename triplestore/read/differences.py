@@ -16,7 +16,7 @@ from triplestore.closure.expand import RDF_ONLY, normalised_sql, ntriples_sql
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine, Queries
 from triplestore.engine.queries import minus
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.model.dataset import UNNAMED
 from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, Table

@@ -12,9 +12,8 @@ from triplestore.read import equality, proofs, search, suspects
 from triplestore.read.equality import EqualityStats
 from triplestore.read.proofs import Violation
 from triplestore.read.search import Hit
-from triplestore.read.session import Session
+from triplestore.read.session import Session, in_turn
 from triplestore.read.suspects import Suspect
-from triplestore.read.turns import in_turn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

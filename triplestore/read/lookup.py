@@ -23,8 +23,7 @@ from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, token_sql
 from triplestore.model.terms import OWL, RDF, RDFS, builtin, to_rdflib
 from triplestore.model.terms import SAME_AS as EQUALS
-from triplestore.read.cache import VersionCache
-from triplestore.read.workspace import Workspace
+from triplestore.read.workspace import VersionCache, Workspace
 from triplestore.storage.manifest import Manifest
 
 if TYPE_CHECKING:

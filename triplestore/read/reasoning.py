@@ -148,9 +148,8 @@ def reasoning(engine: Engine, manifest: Manifest) -> Reasoning:
 
 def touched(known: Reasoning, new: Iterable[str]) -> bool:
     """Whether a rule has one of these terms (tokens), or a literal of equal value, for a constant."""
-    tokens = {token for rule in known.rules for token in constants_of(rule)}
-    values = {value.canonical for token in tokens if token[0] == '"' and (value := value_of(token))}
     return any(
-        token in tokens or (token[0] == '"' and (value := value_of(token)) is not None and value.canonical in values)
+        token in known.tokens
+        or (token[0] == '"' and (value := value_of(token)) is not None and value.canonical in known.values)
         for token in new
     )

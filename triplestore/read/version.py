@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Never, Self
 
 from triplestore.closure.expand import written, written_sql
-from triplestore.model import habits
+from triplestore.model import arguments
 from triplestore.model.arguments import check_text
 from triplestore.model.dataset import Quad
 from triplestore.model.endpoints import normalised_all
@@ -27,9 +27,8 @@ from triplestore.read.explained import Explained
 from triplestore.read.graphs import GraphSize
 from triplestore.read.log import LogEntry
 from triplestore.read.names import graph_token
-from triplestore.read.session import Notify, several
+from triplestore.read.session import Notify, in_turn, several
 from triplestore.read.stats import StoreStats
-from triplestore.read.turns import in_turn
 from triplestore.storage.manifest import RulesetText
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ Pattern = tuple["Node | None", ...]
 
 
 class StoreVersion(Explained):
-    """A store at one of its versions. Several threads may call it: they take turns (`triplestore.read.turns`)."""
+    """A store at one of its versions. Several threads may call it: they take turns (`triplestore.read.session`)."""
 
     def _repr_html_(self) -> str:
         """What it is, for notebooks."""
@@ -87,7 +86,7 @@ class StoreVersion(Explained):
     if not TYPE_CHECKING:  # type checkers know which attributes there are
 
         def __getattr__(self, name: str) -> Any:
-            raise habits.absent(f"{type(self).__name__!r} object", name, habits.STORE)
+            raise arguments.absent(f"{type(self).__name__!r} object", name, arguments.STORE)
 
     def __bool__(self) -> bool:
         """True: an empty store is a store too."""
@@ -229,7 +228,7 @@ class StoreVersion(Explained):
         bindings: variables -> rdflib terms, or Python values: as VALUES at the start of the WHERE.
         """
         with self._turns.turn():
-            habits.check_keywords("query", unknown, habits.QUERY)
+            arguments.check_keywords("query", unknown, arguments.QUERY)
             check_text("a query", text)
             chosen = several(default_graphs), several(named_graphs)
             how = same_as, stream, generalised, several(prefer), base, *chosen, bindings

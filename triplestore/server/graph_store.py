@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from triplestore.model.dataset import DEFAULT
-from triplestore.model.iris import is_absolute
+from triplestore.model.terms import is_absolute
 from triplestore.server.bodies import Parameters, asked, documents
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import require_writer

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from triplake.loaders import LoadReport
 from triplestore.model.endpoints import DEPTH
 from triplestore.model.errors import InputError, TriplakeError, UsageError
-from triplestore.model.iris import is_absolute
 from triplestore.model.report import UpdateReport
+from triplestore.model.terms import is_absolute
 from triplestore.server.bodies import FORM, Parameters, asked, form, media_type, text
 from triplestore.server.description import describe
 from triplestore.server.faults import HttpError, shown

@@ -30,11 +30,11 @@ from triplake.sparql.algebra import (
     PathPattern,
     Project,
     Values,
+    balanced,
 )
 from triplake.sparql.paths import Alternative, Inverse, Path, Repeat, has_zero_length
 from triplake.sparql.paths import Sequence as Steps
 from triplake.sparql.stages import Stages
-from triplake.sparql.translation import balanced
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.stopping import check
 from triplestore.model.terms import XSD, literal_token

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.queries import count
-from triplestore.engine.scratch import unique
-from triplestore.engine.sql import Select, Statement
+from triplestore.engine.sql import Select, Statement, unique
 from triplestore.engine.written import write_rows
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles

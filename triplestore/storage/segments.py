@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.queries import count, minus
-from triplestore.engine.scratch import Scratch
-from triplestore.engine.sql import Select
+from triplestore.engine.sql import Scratch, Select
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, patched

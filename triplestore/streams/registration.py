@@ -27,7 +27,7 @@ from triplake.sparql.parser import parse_query
 from triplestore.expressions.functions import is_known
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Call, walk
-from triplestore.model.iris import is_absolute
+from triplestore.model.terms import is_absolute
 from triplestore.streams.times import Window, duration
 
 WINDOW: Final = "urn:x-triplake:window:"

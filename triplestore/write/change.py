@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from triplestore.compile.schema import Fact
 from triplestore.dictionary.encoding import Numbered
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.maintain import Outcome
 from triplestore.model.prefixes import Prefix
 from triplestore.model.tables import Table

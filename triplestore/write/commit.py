@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from triplestore.dictionary.object_types import counted
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import finishing
 from triplestore.model.tables import ASSERTED, FACT, OBJECT_TYPE, SAME_AS, STATISTIC, TERM, VIOLATION, Table

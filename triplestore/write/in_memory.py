@@ -16,7 +16,7 @@ import numpy as np
 
 from triplestore.closure.view import ClosureView
 from triplestore.dictionary.fingerprints import Fingerprints
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.budget import BudgetExceededError
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Never, get_args
 
 from triplake.loaders import MOST, LoadReport, Mapping, OnError
-from triplestore.model import habits
+from triplestore.model import arguments
 from triplestore.model.errors import UsageError
-from triplestore.read.turns import in_turn
+from triplestore.read.session import in_turn
 from triplestore.read.version import StoreVersion
 from triplestore.write import frames, load
 
@@ -51,7 +51,7 @@ class LoadedStore(StoreVersion):
         graph_per_file: into one of each file, named by its `file:` IRI, or URL. dry_run: commit nothing; `effect` of
         the report tells what would be. Raises InputError with file, line and column; nothing is committed then.
         """
-        habits.check_keywords("load", unknown, habits.LOAD)
+        arguments.check_keywords("load", unknown, arguments.LOAD)
         _check_on_error(on_error)
         into = load.Into.graph(graph, graph_per_file)
         given = self._session, files, format, materialise, on_error, rejects, maintain, base, into

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from triplestore.engine import queries
-from triplestore.engine.scratch import Scratch
+from triplestore.engine.sql import Scratch
 from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.keys import Ids, LayoutFullError, merged, minus
 from triplestore.maintain.program import NotMaintainableError

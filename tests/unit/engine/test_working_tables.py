@@ -32,7 +32,7 @@ from triplestore.dictionary import literals
 from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
-from triplestore.engine.scratch import Scratch, unique
+from triplestore.engine.sql import Scratch, unique
 from triplestore.materialise import statements
 from triplestore.materialise.same_as import clashes_between
 from triplestore.materialise.statements import triples_table
@@ -161,7 +161,7 @@ def test_a_subquery_hides_no_working_table(embedded: Engine, monkeypatch: pytest
     graph = make_graph(embedded, [(f"<http://e/{a}>", f"<http://e/{p}>", "<http://e/a>") for a in "ab" for p in "pq"])
     found = []
     for first in range(12):
-        monkeypatch.setattr("triplestore.engine.scratch._NUMBERS", count(first))
+        monkeypatch.setattr("triplestore.engine.sql._NUMBERS", count(first))
         found.append(bag(query(graph, text).tokens()))
     assert found == found[:1] * 12
     assert found[0]

@@ -13,7 +13,7 @@ from tests.support.cli import run
 from tests.support.seeds import seeds
 from triplake.loaders import Source, Syntax, quads_of
 from triplestore.model.errors import InputError
-from triplestore.model.iris import resolve
+from triplestore.model.terms import resolve
 
 XML = "{http://www.w3.org/XML/1998/namespace}"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triplestore.read.cache import VersionCache
+from triplestore.read.workspace import VersionCache
 
 
 def test_a_value_is_made_once_for_the_same_files() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.sparql import make_graph
 from triplake.sparql import query
-from triplake.sparql.lexer import words
+from triplake.sparql.cursor import words
 from triplake.sparql.parser import parse_query
 from triplestore.engine import Engine
 from triplestore.model.errors import TriplakeError

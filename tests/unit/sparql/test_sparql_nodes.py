@@ -11,7 +11,7 @@ import pytest
 import rdflib
 
 from triplake.sparql.constants import Known
-from triplake.sparql.nodes import Nodes
+from triplake.sparql.results import Nodes
 from triplestore import Store
 
 EX = rdflib.Namespace("http://e/")

@@ -10,7 +10,7 @@ import rdflib
 from rdflib.namespace import RDF
 
 from tests.conftest import MakeStore
-from triplake.sparql.planner import planned
+from triplake.sparql.patterns import planned
 from triplestore import Store
 from triplestore.model.errors import StoppedError
 from triplestore.model.expression import Constant, Variable

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from triplestore.engine import written
 from triplestore.engine.duckdb.errors import failure
-from triplestore.engine.waiting import waited
 from triplestore.model.errors import StoppedError, TriplakeError
+from triplestore.model.stopping import waited
 
 T = TypeVar("T")
 

@@ -15,11 +15,10 @@ from triplestore.engine import temporary
 from triplestore.engine.dialect import string
 from triplestore.engine.duckdb.checked import CheckedFiles
 from triplestore.engine.duckdb.connection import Connection
-from triplestore.engine.duckdb.files import DuckDBFiles
-from triplestore.engine.duckdb.functions import DuckDBFunctions
 from triplestore.engine.duckdb.reader import DuckDBReader
 from triplestore.engine.duckdb.shared import DuckDBShared
 from triplestore.engine.duckdb.spill import removed
+from triplestore.engine.duckdb.workbench import DuckDBFiles, DuckDBFunctions
 from triplestore.engine.protocol import Reader
 from triplestore.model.errors import UsageError
 

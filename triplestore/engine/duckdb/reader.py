@@ -12,8 +12,7 @@ import duckdb
 
 from triplestore.engine.duckdb.checked import CheckedFiles
 from triplestore.engine.duckdb.connection import StoppableConnection
-from triplestore.engine.duckdb.files import DuckDBFiles
-from triplestore.engine.duckdb.functions import DuckDBFunctions, ReadersFunctions
+from triplestore.engine.duckdb.workbench import DuckDBFiles, DuckDBFunctions, ReadersFunctions
 from triplestore.engine.sql import Statement
 
 

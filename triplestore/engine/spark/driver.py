@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from triplestore.engine.dialect import OWN, string
 from triplestore.engine.duckdb.engine import DuckDBEngine
-from triplestore.engine.duckdb.files import parquet
+from triplestore.engine.duckdb.workbench import parquet
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.functions import SparkFunctions
 from triplestore.engine.spark.tables import Part, Table, Tables

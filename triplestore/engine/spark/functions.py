@@ -21,6 +21,7 @@ class SparkFunctions:
         self._spark = spark
         self.made: dict[str, tuple[int, Callable[..., pa.Array]]] = {}
         self._registered = 0
+        self.ready = False
 
     def add(self, name: str, arity: int, columns: Callable[..., pa.Array]) -> None:
         self.made.setdefault(name, (arity, columns))

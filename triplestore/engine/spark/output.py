@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from triplestore.engine.duckdb.engine import DuckDBEngine
-from triplestore.engine.duckdb.files import parquet
+from triplestore.engine.duckdb.workbench import parquet
 from triplestore.engine.protocol import TURNED, WrittenFile
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.queries import DRIVER

@@ -17,14 +17,13 @@ import pyarrow.parquet as pq
 
 from triplestore.engine import queries
 from triplestore.engine.disk import naming
-from triplestore.engine.scratch import Scratch
 from triplestore.engine.spark import driver
 from triplestore.engine.spark.components import SparkComponents
 from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.number import number_by_ranges
 from triplestore.engine.spark.queries import SparkQueries
 from triplestore.engine.spark.tables import Part, Table, nullable
-from triplestore.engine.sql import Select, Statement
+from triplestore.engine.sql import Scratch, Select, Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
