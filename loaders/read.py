@@ -26,7 +26,7 @@ from triplake.loaders.sources import Source, Syntax
 from triplake.loaders.tokens import Scope
 from triplestore.engine import Engine, temporary
 from triplestore.engine.arrow import strings
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.model.dataset import DEFAULT, TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from triplake.sparql import algebra, paths
 from triplake.sparql.algebra import Aggregate, Node
 from triplake.sparql.patterns import Planned
-from triplestore.engine.plan import PlanStep
+from triplestore.engine.protocol import PlanStep
 from triplestore.model.expression import Call, Constant, Exists, Variable
 from triplestore.model.terms import to_ntriples
 

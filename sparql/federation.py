@@ -33,10 +33,10 @@ from triplake.sparql.algebra import (
     Union,
     Values,
     certain,
+    conjuncts,
     in_scope,
     pattern_of,
 )
-from triplake.sparql.conditions import conjuncts
 from triplake.sparql.endpoint import Row, ask, solutions
 from triplestore.expressions.evaluation import is_volatile
 from triplestore.model.endpoints import normalised

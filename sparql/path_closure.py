@@ -20,8 +20,7 @@ from triplake.sparql.constants import Constants
 from triplake.sparql.paths import Negated
 from triplake.sparql.patterns import GRAPH, Matching, source, triples_of_rdf
 from triplestore.engine import Engine
-from triplestore.engine.queries import minus
-from triplestore.engine.sql import Scratch, Select
+from triplestore.engine.sql import Scratch, Select, minus
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.terms import FIRST_BLANK
 

@@ -40,10 +40,11 @@ from triplake.sparql.algebra import (
     Triple,
     Union,
     Values,
+    chosen_of,
+    conjuncts,
     in_scope,
 )
 from triplake.sparql.classes import CHOSEN, MEMBERS
-from triplake.sparql.conditions import chosen_of, conjuncts
 from triplake.sparql.context import Context, Given, Needed
 from triplake.sparql.path_closure import Seeds
 from triplake.sparql.patterns import planned

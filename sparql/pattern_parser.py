@@ -18,23 +18,25 @@ from triplake.sparql.algebra import (
     Minus,
     Node,
     PathPattern,
+    Service,
     Term,
     Triple,
     Union,
     Values,
     balanced,
+    certain,
     in_scope,
     join,
     mentioned,
+    visible,
 )
-from triplake.sparql.cursor import NIL, Cursor
+from triplake.sparql.cursor import NIL, Cursor, Word, words
 from triplake.sparql.expression_parser import ExpressionParser
 from triplake.sparql.paths import Path
-from triplake.sparql.service_parser import service
 from triplake.sparql.text_search import QUERY, searches
 from triplake.sparql.triple_terms import TripleTerms, is_blank
 from triplestore.model.expression import Call, Constant, Expression, Variable
-from triplestore.model.terms import RDF
+from triplestore.model.terms import RDF, is_absolute
 
 T = TypeVar("T")
 
@@ -440,3 +442,35 @@ def _other(at: Cursor, s: Term, excluded: tuple[Constant, ...], o: Term) -> Node
     if not excluded:
         return pattern
     return Filter(pattern, Call("NOT IN", (predicate, *excluded)))
+
+
+def service(at: Cursor, name: Callable[[], Term], group: Callable[[], Node]) -> Service:
+    """``SERVICE SILENT name { pattern }`` at a cursor. name, group: parse these parts."""
+    where = at.where(at.peek().start)
+    at.expect("SERVICE")
+    silent = at.accept("SILENT")
+    endpoint = name()
+    start = at.peek().start
+    pattern = group()
+    bound, variables = certain(pattern), visible(pattern)
+    return Service(
+        *(endpoint, silent, _prologue(at, start, at.at), at.text[start : at.at], variables),
+        bound=tuple(variable for variable in variables if variable in bound),
+        where=where,
+    )
+
+
+def _prologue(at: Cursor, start: int, end: int) -> str:
+    """The declarations in force that a part of the text uses, on one line."""
+    used: dict[str, None] = {}
+    for word in words(at.text[:end], start):
+        if word.kind == "name" and not word.text.startswith("_:"):
+            prefix = word.text.partition(":")[0]
+            used[f"PREFIX {prefix}: <{at.prefixes.get(prefix, at.known.get(prefix))}>"] = None
+        elif _is_relative(word):
+            used[f"BASE <{at.base}>"] = None
+    return " ".join(used)
+
+
+def _is_relative(word: Word) -> bool:
+    return word.kind == "iri" and not is_absolute(word.text[1:-1])

@@ -1,4 +1,9 @@
-"""Running a query: parse, compile to one statement, run it, wrap the answer."""
+"""Running a query: parse, compile to one statement, run it, wrap the answer.
+
+What a description (DESCRIBE, SPARQL 1.1, section 16.4) is the standard leaves open. Here it is the concise bounded
+description: the triples of a resource, and those of the blank nodes that they lead to, each once, as patterns for the
+engine to join.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,24 @@ from typing import Final, Self
 
 import pyarrow as pa
 
-from triplake.sparql.algebra import Bgp, Dataset, Distinct, Extend, Node, PathPattern, Project, Query, Service, Values
+from triplake.sparql.algebra import (
+    Bgp,
+    Dataset,
+    Distinct,
+    Extend,
+    Filter,
+    Join,
+    Node,
+    PathPattern,
+    Project,
+    Query,
+    Service,
+    Union,
+    Values,
+)
 from triplake.sparql.constants import Constants, Known, look_up
 from triplake.sparql.construct import PLACES
 from triplake.sparql.dataset import Graphs, Reading
-from triplake.sparql.describe import about, described
 from triplake.sparql.endpoint import Row
 from triplake.sparql.explain import QueryExplanation, order, tree
 from triplake.sparql.federation import Federation
@@ -35,13 +53,12 @@ from triplestore.dictionary.object_types import Types
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
-from triplestore.engine.queries import minus
-from triplestore.engine.sql import Spelled, Statement
+from triplestore.engine.sql import Spelled, Statement, minus
 from triplestore.engine.written import BATCH_BYTES
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
-from triplestore.model.expression import Constant, Variable
+from triplestore.model.expression import Call, Constant, Variable
 from triplestore.model.prefixes import Names, Prefixes
 from triplestore.storage.statistics import Statistics
 
@@ -428,3 +445,37 @@ class Asked:
     ) -> None:
         for compiler in self.compilers:
             compiler.paths.scratch.__exit__(kind, error, trace)
+
+
+_SUBJECT, _PREDICATE, _OBJECT = PLACES
+
+
+def described(query: Query) -> Node | None:
+    """The pattern of the triples (`PLACES`) of what a DESCRIBE asks for, distinct; None: it asks for nothing."""
+    names = tuple(dict.fromkeys(target.token for target in query.targets if isinstance(target, Constant)))
+    found: Node | None = None
+    if query.pattern is not None:
+        for target in query.targets:
+            if isinstance(target, Variable):
+                one = Project(Extend(query.pattern, _SUBJECT, target), (_SUBJECT,))
+                found = one if found is None else Union(found, one)
+    if found is None:
+        return about(names)
+    bound = Filter(found, Call("BOUND", (Variable(_SUBJECT),)))
+    return _joined(Distinct(Union(bound, _inline(names)) if names else bound))
+
+
+def about(subjects: tuple[str, ...]) -> Node | None:
+    """The pattern of the triples (`PLACES`) with one of these subjects (tokens, distinct); None without any."""
+    if len(subjects) != 1:
+        return _joined(_inline(subjects)) if subjects else None
+    subject = Constant(subjects[0])
+    return Extend(Bgp(((subject, Variable(_PREDICATE), Variable(_OBJECT)),)), _SUBJECT, subject)
+
+
+def _inline(subjects: tuple[str, ...]) -> Values:
+    return Values((_SUBJECT,), tuple((token,) for token in subjects))
+
+
+def _joined(subjects: Node) -> Node:
+    return Join(subjects, Bgp(((Variable(_SUBJECT), Variable(_PREDICATE), Variable(_OBJECT)),)))

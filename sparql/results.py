@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
@@ -19,7 +20,6 @@ import pyarrow as pa
 
 from triplake.sparql.formats import write_result
 from triplake.sparql.frames import data_frame
-from triplake.sparql.html import SHOWN, table_html, term_html
 from triplake.sparql.typed import typed_column
 from triplestore.dictionary.encoding import SMALL, decode
 from triplestore.engine import Workbench
@@ -37,6 +37,30 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from rdflib.term import Node
+
+
+SHOWN: Final = 20
+"""Rows that a notebook shows."""
+
+_STYLE: Final = "text-align:left; vertical-align:top; overflow-wrap:anywhere"
+
+
+def table_html(names: Sequence[str], rows: Iterable[Sequence[str]], below: str = "") -> str:
+    """A table of cells that are HTML already, and a line below it, which is text."""
+    head = "".join(f'<th style="{_STYLE}">{escape(name)}</th>' for name in names)
+    body = "".join("<tr>" + "".join(f'<td style="{_STYLE}">{cell}</td>' for cell in row) + "</tr>" for row in rows)
+    note = f"<p>{escape(below)}</p>" if below else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def term_html(token: str | None, names: Names) -> str:
+    """A term: an IRI as a link where it is one of the web, by its prefix; nothing where it is unbound."""
+    if token is None:
+        return ""
+    text = escape(names.token(token))
+    if token.startswith(("<http://", "<https://")):
+        return f'<a href="{escape(token[1:-1])}">{text}</a>'
+    return text
 
 
 UNBOUND: Final = -1

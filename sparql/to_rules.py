@@ -35,10 +35,10 @@ from triplake.sparql.algebra import (
     Slice,
     Union,
     Values,
+    conjuncts,
     in_scope,
     pattern_of,
 )
-from triplake.sparql.conditions import conjuncts
 from triplake.sparql.cursor import Cursor, place, words
 from triplake.sparql.parser import Parser, not_too_deep
 from triplake.sparql.triple_terms import PARTS

@@ -36,11 +36,13 @@ from triplake.sparql.algebra import (
     Triple,
     Union,
     Values,
+    chosen_of,
+    conjuncts,
+    exists_of,
     in_scope,
     mentioned,
 )
 from triplake.sparql.classes import CHOSEN, IRI_MEMBERS, copied, expanded, first, folded, only, repeated
-from triplake.sparql.conditions import chosen_of, conjuncts, exists_of
 from triplake.sparql.construct import PLACES, constructed
 from triplake.sparql.context import Given, Givens, Needed
 from triplake.sparql.dataset import Graphs, Reading

@@ -15,9 +15,8 @@ from triplestore.engine import Engine
 from triplestore.maintain import Reasoning
 from triplestore.maintain.budget import Budget
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows, Watch
-from triplestore.maintain.datatypes import wrong_types_in
 from triplestore.maintain.late_rounds import derive
-from triplestore.maintain.violations import Violation, clashes_in
+from triplestore.maintain.violations import Violation, clashes_in, wrong_types_in
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table

@@ -17,7 +17,7 @@ from triplestore.compile.schema import Fact
 from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.written import finished
 from triplestore.maintain.keys import Layout
-from triplestore.maintain.stored import StoredTables
+from triplestore.maintain.relation import StoredTables
 from triplestore.materialise.statements import triples_table
 from triplestore.model.tables import ASSERTED, FACT
 from triplestore.storage.manifest import TableFiles

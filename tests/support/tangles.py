@@ -40,7 +40,7 @@ from triplestore.maintain.program import NotMaintainableError
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
 from triplestore.model.terms import BUILTIN_IDS, SAME_AS
-from triplestore.write.rows import same_as_rows, violation_rows
+from triplestore.write.table_changes import same_as_rows, violation_rows
 
 
 class Different(AssertionError):

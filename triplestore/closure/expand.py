@@ -9,7 +9,7 @@ from triplestore.closure.view import ClosureView
 from triplestore.closure.virtual import alone_sql, with_virtual_sql
 from triplestore.dictionary.literals import by_value
 from triplestore.engine.dialect import Dialect
-from triplestore.engine.queries import minus
+from triplestore.engine.sql import minus
 from triplestore.model.equality import Equality
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import EQUAL_VALUED, token_sql

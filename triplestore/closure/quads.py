@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triplestore.engine.queries import minus
+from triplestore.engine.sql import minus
 from triplestore.model.dataset import UNNAMED
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from triplestore.engine.queries import minus
+from triplestore.engine.sql import minus
 from triplestore.model.terms import FIRST_LITERAL, RDFS, SAME_AS, TYPE, builtin
 
 RESOURCE: Final = builtin(RDFS + "Resource")

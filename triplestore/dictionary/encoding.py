@@ -21,8 +21,7 @@ from triplestore.dictionary.literals import candidates, equals, settle
 from triplestore.dictionary.term_rows import DECIMALS, EXACT, names_sql, term_sql
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Scratch, Select, Spelled
+from triplestore.engine.sql import Scratch, Select, Spelled, count
 from triplestore.model.dataset import UNNAMED
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import (

@@ -17,8 +17,7 @@ from triplestore.dictionary.datatypes import KNOWN, NO_CHARACTERS, Space, Value,
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Spelled
+from triplestore.engine.sql import Spelled, count
 from triplestore.model.tables import EQUAL_VALUED, TERM, token_sql
 from triplestore.model.terms import FIRST_LITERAL, FIRST_TRIPLE, XSD, lexical_of, split_literal
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from triplestore.engine.dialect import Dialect
-from triplestore.engine.plan import PlanStep
 from triplestore.engine.sql import Scratch, Statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 Columns = Sequence[tuple[str, str]]
 """(name, SQL type) pairs, types as in `triplestore.model.tables`."""
@@ -246,3 +246,24 @@ class Reader(Engine, Protocol):
     def interrupt(self) -> None:
         """From another thread: stop the statement that runs, and refuse any further one until the next `begin`. They
         raise `StoppedError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One operator of a plan. detail: what it does, as the engine puts it. rows: how many it gave; estimated:
+    how many the engine had reckoned with; None where it does not say. inputs: where its rows come from."""
+
+    operation: str
+    detail: str
+    rows: int | None
+    estimated: int | None
+    inputs: tuple[PlanStep, ...]
+
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        """The plan as text, inputs indented below what reads them."""
+        counted = [f"{self.rows:,} rows"] if self.rows is not None else []
+        counted += [f"{self.estimated:,} expected"] if self.estimated is not None else []
+        numbers = f"  ({', '.join(counted)})" if counted else ""
+        yield f"{'  ' * depth}{self.operation}{numbers}{f'  {self.detail}' if self.detail else ''}"
+        for step in self.inputs:
+            yield from step.lines(depth + 1)

@@ -7,10 +7,10 @@ the process.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -61,7 +61,7 @@ Statement = str | Select | Count | Spelled
 """A SELECT."""
 
 
-_NUMBERS: Final = count(1)
+_NUMBERS: Final = itertools.count(1)
 
 
 def unique(label: str) -> str:
@@ -123,3 +123,34 @@ class Scratch:
         elif isinstance(error, Exception | GeneratorExit):
             with suppress(Exception):
                 self.clear()
+
+
+class _Reader(Protocol):
+    """What counting needs of `Queries`."""
+
+    def query(self, sql: Statement) -> pa.Table: ...
+
+
+def count(engine: _Reader, source: str) -> int:
+    """Rows of a table, or of anything else that can stand after FROM."""
+    return int(engine.query(Count(source)).column(0)[0].as_py())
+
+
+def minus(left: str, right: str, columns: Sequence[str]) -> str:
+    """The rows of `left` that are not in `right`, as SQL."""
+    # No alias may be a column's name as well: Spark takes `a.a` for a field of column `a`.
+    same = " AND ".join(f"lhs.{c} = rhs.{c}" for c in columns)
+    names = ", ".join(f"lhs.{c}" for c in columns)
+    return f"SELECT {names} FROM {left} lhs WHERE NOT EXISTS (SELECT 1 FROM {right} rhs WHERE {same})"
+
+
+def common(left: str, right: str, columns: Sequence[str]) -> str:
+    """The rows of `left` that are in `right`, as SQL."""
+    same = " AND ".join(f"lhs.{c} = rhs.{c}" for c in columns)
+    names = ", ".join(f"lhs.{c}" for c in columns)
+    return f"SELECT {names} FROM {left} lhs WHERE EXISTS (SELECT 1 FROM {right} rhs WHERE {same})"
+
+
+def places(sql: str, by: str, select: str) -> str:
+    """See `Workbench.number`, as SQL: sorted in one task."""
+    return f"SELECT {select} FROM (SELECT *, row_number() OVER (ORDER BY {by}) AS n FROM ({sql}) r) numbered"

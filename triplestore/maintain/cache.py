@@ -17,23 +17,28 @@ from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
-from triplestore.maintain import Reasoning, datatypes
+from triplestore.maintain import Reasoning
 from triplestore.maintain.budget import Budget, metered
 from triplestore.maintain.classes import Classes, ExpiringClasses, mapped
 from triplestore.maintain.context import EQUAL_LITERAL, MaintenanceContext
 from triplestore.maintain.counts import Counts
-from triplestore.maintain.datatypes import LiteralTypeChecker
 from triplestore.maintain.extend import INSERTION
 from triplestore.maintain.join import Instances, all_matches, encoded
 from triplestore.maintain.keys import NONE, Ids, Layout, member, minus, union
 from triplestore.maintain.policy import COUNTING, algorithm_of
 from triplestore.maintain.program import NotMaintainableError, Specialised, nothing
 from triplestore.maintain.recount import counted, recount
-from triplestore.maintain.relation import Relation
+from triplestore.maintain.relation import Relation, StoredTables
 from triplestore.maintain.remembered import Remembered
 from triplestore.maintain.state import ClosureState
-from triplestore.maintain.stored import StoredTables
-from triplestore.maintain.violations import LiteralClashChecker, Violation, maintained
+from triplestore.maintain.violations import (
+    LiteralClashChecker,
+    LiteralTypeChecker,
+    Violation,
+    check_datatypes,
+    ill_typed_in,
+    maintained,
+)
 from triplestore.materialise.datatypes import RULE as DATATYPE_RULE
 from triplestore.materialise.figures import Figures, Report
 from triplestore.model.equality import Equality
@@ -266,7 +271,7 @@ class ClosureCache:
                     others = {v for v in self.violations if v[0] != DATATYPE_RULE}
                     violations = maintained(run, others, checker)
                     if reasoning.datatypes:
-                        violations |= datatypes.faults(run, self.violations - others, literals.ill_typed, type_checker)
+                        violations |= ill_typed_in(run, self.violations - others, literals.ill_typed, type_checker)
         except BaseException:
             self._revert()
             raise
@@ -439,4 +444,4 @@ def check(run: MaintenanceContext, reasoning: Reasoning) -> None:
     check_occurring(run)
     check_lists(run)
     if reasoning.datatypes and (run.program is not run.before or run.dirty):
-        datatypes.check(run)
+        check_datatypes(run)

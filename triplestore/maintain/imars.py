@@ -29,11 +29,11 @@ from triplestore.maintain.budget import metered
 from triplestore.maintain.cache import ClosureCache, check_lists, check_occurring
 from triplestore.maintain.classes import ExpiringClasses
 from triplestore.maintain.context import GATHERED, Holds, MaintenanceContext
-from triplestore.maintain.datatypes import representatives
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.state import ClosureState
+from triplestore.maintain.violations import representatives
 from triplestore.materialise.datatypes import Names, asked
 from triplestore.materialise.figures import RoundFigures
 from triplestore.model.equality import Equality

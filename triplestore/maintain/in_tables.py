@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.maintain import Outcome, Task, rematerialise
 from triplestore.maintain.extend import INSERTION
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from triplestore.engine import Engine
-from triplestore.engine.queries import count, minus
-from triplestore.engine.sql import Select
+from triplestore.engine.sql import Select, count, minus
 from triplestore.maintain import Outcome, Task
 
 NAME = "rematerialise"

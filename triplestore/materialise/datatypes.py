@@ -23,7 +23,7 @@ from triplestore.compile.program import Program
 from triplestore.dictionary.datatypes import BOUNDS, DATATYPES, KNOWN, TEXTS
 from triplestore.engine import Queries
 from triplestore.engine.dialect import Dialect
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.materialise.aggregates import parameters
 from triplestore.materialise.same_as import ILL_TYPED
 from triplestore.model.equality import Equality

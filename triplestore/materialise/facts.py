@@ -16,8 +16,7 @@ from triplestore.compile.plan import Element, Pattern, Read, Row
 from triplestore.compile.schema import Fact
 from triplestore.engine import Workbench
 from triplestore.engine.arrow import int64s
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Scratch, Select, Statement
+from triplestore.engine.sql import Scratch, Select, Statement, count
 from triplestore.materialise.statements import absent, touched, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.terms import SAME_AS, TYPE

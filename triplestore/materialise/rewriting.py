@@ -9,7 +9,7 @@ equality of two literals is nothing by itself: in neither mode it is a fact unle
 
 from __future__ import annotations
 
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.materialise.datatypes import every_type_sql
 from triplestore.materialise.facts import Facts
 from triplestore.materialise.figures import RoundFigures

@@ -15,8 +15,7 @@ from triplestore.dictionary.datatypes import KNOWN
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import id_lists, strings
 from triplestore.engine.dialect import Dialect
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Scratch, Select, Spelled
+from triplestore.engine.sql import Scratch, Select, Spelled, count
 from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 

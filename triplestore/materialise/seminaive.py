@@ -34,9 +34,8 @@ from triplestore.compile.schema import Constants
 from triplestore.compile.sql import Terms
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
-from triplestore.engine.queries import count
 from triplestore.engine.sets import Ids
-from triplestore.engine.sql import Select
+from triplestore.engine.sql import Select, count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.facts import Facts

@@ -15,7 +15,7 @@ from triplestore.compile.program import Program
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.unify import SAME_AS_TOKEN
 from triplestore.dictionary import encoding
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, Names, asked, joined, representatives, types_sql
 from triplestore.materialise.facts import Facts

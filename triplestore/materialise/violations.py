@@ -15,8 +15,7 @@ from triplestore.compile.plan import Listed, Occurs, Pattern, Row, Shape
 from triplestore.compile.program import Program
 from triplestore.compile.sql import Terms, select_array
 from triplestore.engine.arrow import id_lists, strings
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Scratch, Select, Spelled, Statement
+from triplestore.engine.sql import Scratch, Select, Spelled, Statement, count
 from triplestore.materialise.aggregates import Aggregates
 from triplestore.materialise.datatypes import Datatypes, representatives, violations_sql
 from triplestore.materialise.mint import Mint

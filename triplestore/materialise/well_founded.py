@@ -17,8 +17,7 @@ from triplestore.compile.plan import K, Pattern, Row, Shape, Slot, V
 from triplestore.compile.sql import Instances, Terms, select
 from triplestore.dictionary import encoding
 from triplestore.engine import Workbench
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Scratch
+from triplestore.engine.sql import Scratch, count
 from triplestore.materialise.aggregates import CLASSES, Aggregates
 from triplestore.materialise.statements import instances
 from triplestore.model.equality import Equality

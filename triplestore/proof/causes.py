@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from triplestore.compile.plan import Row, Shape
 from triplestore.dictionary import encoding
 from triplestore.engine import Workbench
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Scratch
+from triplestore.engine.sql import Scratch, count
 from triplestore.model.terms import SAME_AS
 from triplestore.proof.computed import Source
 from triplestore.proof.hubs import asserted_sql, equality_shapes, match, properties

@@ -9,7 +9,7 @@ from typing import Final
 from triplestore.compile.schema import Fact
 from triplestore.dictionary import encoding
 from triplestore.dictionary.literals import equal_to
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.materialise.same_as import is_clash, known_value
 from triplestore.materialise.statements import triples_table
 from triplestore.model.errors import EngineError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from triplestore.engine import Engine
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.maintain import Reasoning
 from triplestore.materialise.datatypes import every_type_sql, representatives, types_sql
 from triplestore.model.equality import Equality

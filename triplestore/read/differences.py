@@ -15,8 +15,7 @@ from typing import Final
 from triplestore.closure.expand import RDF_ONLY, normalised_sql, ntriples_sql
 from triplestore.closure.view import ClosureView
 from triplestore.engine import Engine, Queries
-from triplestore.engine.queries import minus
-from triplestore.engine.sql import Scratch
+from triplestore.engine.sql import Scratch, minus
 from triplestore.model.dataset import UNNAMED
 from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, Table

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from triplestore.closure.expand import tokens_sql
 from triplestore.closure.quads import named_sql, quads_sql, unnamed_sql
 from triplestore.dictionary.encoding import decode, lookup
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import DEFAULT, UNNAMED, DefaultGraph, Quad
 from triplestore.model.tables import ASSERTED, QUAD, SAME_AS, TERM, token_sql

@@ -15,8 +15,7 @@ from triplestore.dictionary.literals import by_value
 from triplestore.dictionary.object_types import Types
 from triplestore.dictionary.older_numbers import corrected_sql
 from triplestore.engine import Engine
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Select
+from triplestore.engine.sql import Select, count
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.limits import Limits
 from triplestore.model.tables import (

@@ -15,8 +15,7 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from triplestore.engine import Engine, WrittenFile
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Select, Statement, unique
+from triplestore.engine.sql import Select, Statement, count, unique
 from triplestore.engine.written import write_rows
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import TableFiles

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triplestore.engine import Engine, WrittenFile
-from triplestore.engine.queries import count, minus
-from triplestore.engine.sql import Scratch, Select
+from triplestore.engine.sql import Scratch, Select, count, minus
 from triplestore.model.tables import Table
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, patched

@@ -12,12 +12,12 @@ from triplake.sparql import Graph
 from triplestore.dictionary.encoding import decode
 from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.imars import NAME, Imars
 from triplestore.maintain.keys import LayoutFullError
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.maintain.stored import StoredTables
+from triplestore.maintain.relation import StoredTables
 from triplestore.materialise.datatypes import types_sql
 from triplestore.model.tables import FACT
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL

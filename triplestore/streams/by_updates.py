@@ -15,14 +15,13 @@ from triplestore.closure.view import ClosureView
 from triplestore.compile.schema import Fact
 from triplestore.dictionary.literals import by_value
 from triplestore.engine import Engine
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.maintain import dred
 from triplestore.maintain.cache import ClosureCache
-from triplestore.maintain.datatypes import wrong_types_in
 from triplestore.maintain.keys import LayoutFullError
 from triplestore.maintain.policy import is_large
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.maintain.violations import clashes_in
+from triplestore.maintain.violations import clashes_in, wrong_types_in
 from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import absent
 from triplestore.model.tables import ASSERTED, GIVEN, VIOLATION

@@ -10,7 +10,7 @@ import pyarrow as pa
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.arrow import strings
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.model.tables import EQUAL_VALUED, TERM, token_sql
 from triplestore.model.terms import FIRST_LITERAL, SPELLING
 from triplestore.storage.manifest import Counters

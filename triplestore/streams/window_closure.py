@@ -21,7 +21,7 @@ from triplestore.read.reasoning import all_rules, reasoning
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
 from triplestore.streams.terms import StreamTerms
-from triplestore.write.rows import same_as_rows, table_of
+from triplestore.write.table_changes import same_as_rows, table_of
 
 TRIPLES: Final = pa.schema([("s", pa.string()), ("p", pa.string()), ("o", pa.string()), ("e", pa.int64())])
 """What comes into a window: tokens, and when each leaves."""

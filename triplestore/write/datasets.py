@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from triplestore.closure.quads import named_sql, quads_sql, unnamed_sql
 from triplestore.dictionary.encoding import Numbered, lookup
-from triplestore.engine.queries import common, count, minus
+from triplestore.engine.sql import common, count, minus
 from triplestore.model.dataset import UNNAMED, DefaultGraph
 from triplestore.model.errors import UsageError
 from triplestore.model.report import ClassDiff, UpdateReport

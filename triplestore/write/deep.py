@@ -9,7 +9,7 @@ from typing import Final
 
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine, temporary
-from triplestore.engine.queries import count, minus
+from triplestore.engine.sql import count, minus
 from triplestore.model.dataset import UNNAMED
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, VIOLATION, Table, token_sql
 from triplestore.model.terms import to_ntriples

@@ -15,8 +15,7 @@ from triplestore.closure.quads import named_sql, unnamed_sql
 from triplestore.compile.schema import Fact
 from triplestore.dictionary.encoding import lookup
 from triplestore.engine.arrow import int64s
-from triplestore.engine.queries import common, count, minus
-from triplestore.engine.sql import Scratch
+from triplestore.engine.sql import Scratch, common, count, minus
 from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import ASSERTED, DEFAULT, EVERYWHERE, INFERRED, TRIPLE, UNNAMED, DefaultGraph, Quad
 from triplestore.model.errors import UsageError

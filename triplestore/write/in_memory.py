@@ -21,12 +21,11 @@ from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.budget import BudgetExceededError
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.context import EQUAL_LITERAL
-from triplestore.maintain.datatypes import LiteralTypeChecker, wrong_types_in
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, union
 from triplestore.maintain.policy import LIMITS, Plan, Sizes, is_large, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.maintain.stored import StoredTables
-from triplestore.maintain.violations import LiteralClashChecker, clashes_in
+from triplestore.maintain.relation import StoredTables
+from triplestore.maintain.violations import LiteralClashChecker, LiteralTypeChecker, clashes_in, wrong_types_in
 from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
 from triplestore.model.errors import MemoryLimitError
@@ -38,9 +37,17 @@ from triplestore.storage.patches import ArrowRows, TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
 from triplestore.write.netting import extend_terms
 from triplestore.write.object_types import of_facts
-from triplestore.write.rows import columns_of, same_as_rows, table_of, violation_rows
 from triplestore.write.statistics import SAMPLED, memory_of, stats_after
-from triplestore.write.table_changes import Extended, KeysPatch, LoadedPatch, Whole
+from triplestore.write.table_changes import (
+    Extended,
+    KeysPatch,
+    LoadedPatch,
+    Whole,
+    columns_of,
+    same_as_rows,
+    table_of,
+    violation_rows,
+)
 from triplestore.write.transaction import Transaction
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from triplake.loaders import MOST, LoadReport, OnError, Progress, Source, discard, given_sources, read_into
 from triplestore.engine.dialect import Dialect
-from triplestore.engine.queries import count
-from triplestore.engine.sql import Scratch
+from triplestore.engine.sql import Scratch, count
 from triplestore.model.dataset import DEFAULT, PARTS
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check

@@ -12,7 +12,7 @@ from triplestore.dictionary import encoding
 from triplestore.dictionary.encoding import Numbered
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.engine.arrow import int64s, strings
-from triplestore.engine.queries import common, minus
+from triplestore.engine.sql import common, minus
 from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import TRIPLE, UNNAMED, Quad

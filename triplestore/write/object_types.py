@@ -15,8 +15,7 @@ from triplestore.model.terms import FIRST_LITERAL, FIRST_TRIPLE
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.patches import ArrowRows
-from triplestore.write.rows import table_of
-from triplestore.write.table_changes import Extended, Whole
+from triplestore.write.table_changes import Extended, Whole, table_of
 
 Pair = tuple[int, int]
 """A predicate, and the type of an object of it."""

@@ -9,7 +9,7 @@ from typing import Final
 from triplestore.closure.view import ClosureView
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.keys import Ids, Layout
-from triplestore.maintain.stored import StoredTables
+from triplestore.maintain.relation import StoredTables
 from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IDS, FIRST_BLANK, FIRST_LITERAL, SAME_AS
 from triplestore.read.reasoning import reasoning

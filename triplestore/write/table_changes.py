@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from triplestore.engine import queries
+from triplestore.compile.schema import Fact
+from triplestore.engine import sql
+from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.engine.sql import Scratch
 from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.keys import Ids, LayoutFullError, merged, minus
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.model.tables import COUNT, FACT, Table
+from triplestore.maintain.violations import Violation
+from triplestore.model.tables import COUNT, FACT, SAME_AS, Table
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
 from triplestore.storage.patches import ArrowRows, Rows, TableRows, extended, patched, whole
 from triplestore.storage.versions import Versions
-from triplestore.write.rows import table_of
 from triplestore.write.statistics import memory_of
 
 
@@ -114,7 +116,7 @@ class StoredPatch:
         workspace, engine = self.workspace, self.workspace.engine
         before, now = scratch.table("before_patch"), scratch.table("after_patch")
         segments.attach(engine, workspace.versions, workspace.manifest, table, before)
-        kept = queries.minus(before, self.removed.name, table.names)
+        kept = sql.minus(before, self.removed.name, table.names)
         engine.view(now, f"{kept} UNION ALL SELECT {table.select} FROM {self.added.name}")
         return now
 
@@ -165,3 +167,26 @@ class Recounted:
             self.verbose(f"derivations are not counted: {str(error) or 'the store has too many terms'}")
             return TableFiles()
         return whole(versions, table, ArrowRows(table_of(COUNT, counts)))
+
+
+def columns_of(facts: Iterable[Fact]) -> Sequence[Ids]:
+    """Facts as three columns."""
+    rows = np.array(list(facts), dtype=np.int64).reshape(-1, 3)
+    return [np.ascontiguousarray(rows[:, i]) for i in range(3)]
+
+
+def table_of(table: Table, columns: Sequence[Ids]) -> pa.Table:
+    """Columns of ids and numbers as rows of a table that has nothing else."""
+    return pa.table({name: int64s(column) for name, column in zip(table.names, columns, strict=True)})
+
+
+def same_as_rows(pairs: Sequence[tuple[int, int]]) -> pa.Table:
+    """Pairs (term, representative) as rows of `same_as`."""
+    columns = zip(*pairs, strict=True) if pairs else ((), ())
+    return pa.table({name: int64s(column) for name, column in zip(SAME_AS.names, columns, strict=True)})
+
+
+def violation_rows(violations: Iterable[Violation]) -> pa.Table:
+    """Violations as rows of `violation`, sorted."""
+    ordered = sorted(violations)
+    return pa.table({"rule": strings(r for r, _ in ordered), "facts": id_lists([f for _, f in ordered])})

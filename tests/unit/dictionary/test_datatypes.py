@@ -16,7 +16,7 @@ from triplestore.dictionary import encoding, literals
 from triplestore.dictionary.datatypes import DATATYPES, KNOWN, Space, in_space, value_of
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.engine import Engine
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.materialise import datatypes as rules
 from triplestore.model.tables import TERM, token_sql
 from triplestore.model.terms import FIRST_LITERAL, RDF, XSD, builtin, literal_token

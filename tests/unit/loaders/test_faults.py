@@ -20,7 +20,7 @@ from tests.support.loading import A, P, read
 from triplake.loaders import Source, Syntax, sources
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.engine.queries import count
+from triplestore.engine.sql import count
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import EngineError, FaultyFilesError, InputError, UsageError
 

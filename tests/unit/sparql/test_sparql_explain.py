@@ -10,7 +10,7 @@ import pytest
 from tests.support.sparql import make_graph
 from triplake.sparql import explain, query
 from triplestore.engine import Engine
-from triplestore.engine.plan import PlanStep
+from triplestore.engine.protocol import PlanStep
 from triplestore.model.errors import UsageError
 
 A, B, C, P, Q = (f"<http://e/{name}>" for name in "abcpq")

@@ -196,7 +196,7 @@ def check(graph: Graph, text: str, monkeypatch: pytest.MonkeyPatch, context: str
     found = list(query(graph, text).tokens())
     with monkeypatch.context() as patch:
         patch.setattr(to_sql, "known_of", lambda _: None)
-        patch.setattr("triplake.sparql.dataset.of_terms", lambda _: None)
+        patch.setattr("triplake.sparql.object_types.of_terms", lambda _: None)
         patch.setattr("triplake.sparql.aggregates.known_result", lambda *_: None)
         patch.setattr("triplestore.expressions.arithmetic._bounded_result", lambda *_: None)
         expected = list(query(replace(graph, types=lambda: None), text).tokens())

@@ -16,10 +16,8 @@ from triplestore.engine.components import connected_components
 from triplestore.engine.dialect import Dialect, string
 from triplestore.engine.duckdb.checked import CheckedFiles
 from triplestore.engine.duckdb.connection import Connection
-from triplestore.engine.plan import PlanStep
-from triplestore.engine.protocol import TURNED, Columns, OverLines, StoredFile, WrittenFile
-from triplestore.engine.queries import places
-from triplestore.engine.sql import Scratch, Statement
+from triplestore.engine.protocol import TURNED, Columns, OverLines, PlanStep, StoredFile, WrittenFile
+from triplestore.engine.sql import Scratch, Statement, places
 from triplestore.engine.verification import AlteredError, compare, is_large
 from triplestore.engine.written import finished
 from triplestore.model.errors import EngineError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from triplestore.engine.plan import PlanStep
+from triplestore.engine.protocol import PlanStep
 
 _INSIDE: Final = ("WholeStageCodegen", "InputAdapter", "ColumnarToRow", "AQEShuffleRead")
 """Nodes that do nothing to the rows of their one input."""

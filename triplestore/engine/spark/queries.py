@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from triplestore.engine import temporary, written
 from triplestore.engine.dialect import Dialect, SparkDialect
-from triplestore.engine.plan import PlanStep
+from triplestore.engine.protocol import PlanStep
 from triplestore.engine.spark.driver import Driver
 from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.functions import SparkFunctions

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from triplestore.engine import queries
 from triplestore.engine.disk import naming
 from triplestore.engine.spark import driver
 from triplestore.engine.spark.components import SparkComponents
@@ -23,7 +22,7 @@ from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.number import number_by_ranges
 from triplestore.engine.spark.queries import SparkQueries
 from triplestore.engine.spark.tables import Part, Table, nullable
-from triplestore.engine.sql import Scratch, Select, Statement
+from triplestore.engine.sql import Scratch, Select, Statement, places
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,7 +80,7 @@ class SparkWorkbench(SparkQueries):
             return self._tables.rows(table)
 
     def number(self, name: str, sql: str, by: str, most: int, select: str = "*") -> int:
-        placed = queries.places(sql, by, select)
+        placed = places(sql, by, select)
         if most <= ONE_TASK_UP_TO:
             return self.create(name, placed)
         with self._jobs.running(sql):
