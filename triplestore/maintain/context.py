@@ -18,7 +18,7 @@ from triplestore.maintain.budget import Budget, Meter, split
 from triplestore.maintain.classes import Map
 from triplestore.maintain.conditions import Conditions
 from triplestore.maintain.counts import NONRECURSIVE, RECURSIVE, Counts
-from triplestore.maintain.groups import links_of, links_with
+from triplestore.maintain.groups import Links, Worth
 from triplestore.maintain.join import Instances, Rules, bodies, completed, every_match, focused, matches
 from triplestore.maintain.keys import NONE, Ids, Mask, union
 from triplestore.maintain.premises import every, fired_again, headed, touched
@@ -207,13 +207,11 @@ class MaintenanceContext:
             self.made_derivations(len(rows), figures)
             found.append((headed(self.state, instances, rows), False))
         for instances in (*rules.forward, *(() if deleting else self.running)):
-            if instances.member is not None and self._by_groups:
-                member, some = instances.of(instances.member), classes or self.state.classes
+            if instances.member is not None and self.state.equality == Equality.REWRITE:
                 self.afford()
                 self.figures.joins += 1
-                linked = links_with(member, delta, relation, older, done, some, self.state.same_as)
-                self.made_derivations(len(linked), figures)
-                found.append((linked, instances.recursive))
+                linked = self._links(instances, instances.member, classes).with_new(delta, relation, older, done)
+                self._linked(linked, instances, figures, found)
                 continue
             for focus, element in enumerate(instances.shape.body):
                 if not isinstance(element, Pattern):
@@ -225,10 +223,24 @@ class MaintenanceContext:
                 self._head(focused(completion, instances, focus, delta, others), instances, figures, found)
         return self._counted(found, times)
 
-    @property
-    def _by_groups(self) -> bool:
-        """Whether links stand for all equalities of a group: not where each match may be worth something else."""
-        return self.state.equality == Equality.REWRITE and self.annotation.worth is None
+    def _links(self, instances: Instances, member: Shape, classes: Map | None) -> Links:
+        """What links the groups that instances make one."""
+        of = instances.of(member)
+        return Links(of, classes or self.state.classes, self.state.same_as, self.annotation.worth)
+
+    def _linked(
+        self,
+        linked: tuple[Ids, Worth],
+        instances: Instances,
+        figures: RoundFigures,
+        found: list[tuple[Ids, bool]],
+    ) -> None:
+        """Add links to the heads that were `found`."""
+        keys, worth = linked
+        self.made_derivations(len(keys), figures)
+        if worth is not None:
+            self.annotation.matched(keys, worth)
+        found.append((keys, instances.recursive))
 
     def _completion(self, instances: Instances, classes: Map | None = None) -> Completion:
         """What completes the bindings of a rule that is run forwards."""
@@ -353,11 +365,9 @@ class MaintenanceContext:
         found = [(headed(self.state, each, every(self.state, each, relation, without)), False) for each in negative]
         for instances in rules.forward:
             self.figures.joins += 1
-            if instances.member is not None and self._by_groups:
-                member = instances.of(instances.member)
-                linked = links_of(member, relation, without, self.state.classes, self.state.same_as)
-                self.made_derivations(len(linked), figures)
-                found.append((linked, instances.recursive))
+            if instances.member is not None and self.state.equality == Equality.REWRITE:
+                linked = self._links(instances, instances.member, None).all(relation, without)
+                self._linked(linked, instances, figures, found)
                 continue
             parts = every_match(self._completion(instances), instances, relation, without)
             self._head(parts, instances, figures, found)

@@ -198,7 +198,7 @@ def _apart(run: MaintenanceContext) -> list[tuple[int, int]]:
             Instances(member_of or shape, encoded(layout, list(rows), shape)), state.facts, state.classes
         )
         if len(output):
-            found.append(links(layout, output, output[:0], state.same_as) if member_of else heads(layout, output))
+            found.append(links(layout, output, output[:0], state.same_as)[0] if member_of else heads(layout, output))
     every = union(*found)
     s, _, o = layout.unpack(every[state.is_equality(every)])
     literals = (np.minimum(s, o) >= layout.first_literal) & (s != o)

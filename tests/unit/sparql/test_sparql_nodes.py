@@ -53,7 +53,7 @@ def test_terms_of_a_query_s_own_are_no_one_else_s(store: Store) -> None:
 
 
 def test_more_terms_than_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("triplake.sparql.query"), "MOST", 6)
+    monkeypatch.setattr(importlib.import_module("triplake.sparql.query"), "MOST_NODES", 6)
     few = store.query(PREFIX + "SELECT ?x { ?x :p ?n FILTER(?n < 2) }")
     assert set(few) == {(EX.x0,), (EX.x1,)}
     every = store.query(PREFIX + "SELECT ?x ?n { ?x :p ?n }")
