@@ -136,8 +136,8 @@ class Computed:
         for shape, rows in (*program.instances.items(), *constraints):
             yield from self._found(one, shape, list(rows), alike, most)
 
-    def members(self, group: Aggregate, values: Mapping[str, int]) -> list[Fact]:
-        """The facts that the atoms of an aggregate match, the keys being `values`."""
+    def members(self, group: Aggregate, values: Mapping[str, int]) -> list[tuple[Fact, Atom]]:
+        """The facts that the atoms of an aggregate match, each with its atom, the keys being `values`."""
         keys = {key.name: values[key.name] for key in group.keys if key.name in values}
         tokens = encoding.decode(self.engine, keys.values())
         named = {name: tokens[i] for name, i in keys.items()}
@@ -145,7 +145,8 @@ class Computed:
         constants = Constants({**self._constants, **{named[n]: i for n, i in keys.items()}}, self._constants.equal)
         rule = Rule("", (), body)
         program = Specialiser([rule], self._equality).program(self._schema, constants)
-        found: dict[Fact, None] = {}
+        atoms = [part for part in group.body if isinstance(part, Atom)]
+        found: dict[tuple[Fact, Atom], None] = {}
         for (_, shape), rows in program.constraints.items():
             names = [f"e{i}" for i in range(len(shape.output))]
             given = instances(self._scratch, list(rows))
@@ -157,7 +158,7 @@ class Computed:
             ):
                 triples = _triples(row)
                 if self._equality == Equality.OFF or all(p != SAME_AS for _, p, _ in triples):  # which count nothing
-                    found.update(dict.fromkeys(triples))
+                    found.update(dict.fromkeys(zip(triples, atoms, strict=True)))
         return list(found)
 
     def _found(

@@ -19,7 +19,7 @@ from triplestore.compile.sql import select
 from triplestore.engine.sql import Scratch
 from triplestore.materialise.statements import instances, triples_table
 from triplestore.model.equality import Equality
-from triplestore.model.rule import Aggregate
+from triplestore.model.rule import Aggregate, Var
 from triplestore.model.terms import SAME_AS
 from triplestore.proof.computed import Computed, Source
 
@@ -209,13 +209,25 @@ class Slice:
 
     def _with_members(self, match: BodyMatch) -> BodyMatch:
         """The match with what its aggregates were made of among its atoms."""
-        atoms = match.body.atoms
+        atoms, binding = list(match.body.atoms), dict(match.binding)
         for element in match.body.rule.body:
-            if isinstance(element, Aggregate) and all(key.name in match.binding for key in element.keys):
-                found = self._computed.members(element, match.binding)
-                self.meet(term for triple in found for term in triple)
-                atoms = (*atoms, *dict.fromkeys(self.normal_fact(triple) for triple in found))
-        return replace(match, body=replace(match.body, atoms=atoms))
+            if not isinstance(element, Aggregate) or any(key.name not in binding for key in element.keys):
+                continue
+            found = self._computed.members(element, match.binding)
+            self.meet(term for triple, _ in found for term in triple)
+            keys = {key.name for key in element.keys}
+            for triple, asked in dict.fromkeys((self.normal_fact(triple), atom) for triple, atom in found):
+                terms: list[Known] = []
+                for number, place in zip(triple, asked.terms, strict=True):
+                    if isinstance(place, Var) and place.name in keys:
+                        terms.append(place.name)
+                    elif number in self.classes:  # what is one in the end is counted once: any of its names will do
+                        terms.append(f"{len(atoms)} {len(terms)}")
+                        binding[f"{len(atoms)} {len(terms) - 1}"] = number
+                    else:
+                        terms.append(number)
+                atoms.append((terms[0], terms[1], terms[2]))
+        return replace(match, body=replace(match.body, atoms=tuple(atoms)), binding=binding)
 
     def violation(self, rule: str, facts: Sequence[Fact]) -> None:
         """Add the instances by which facts at fault violate a rule; one of each rule that is no plain join."""
@@ -297,13 +309,15 @@ class Slice:
         )
 
     def _add(self, fact: Fact | None, match: BodyMatch, values: Mapping[str, int]) -> None:
+        """Add a match as an instance: for a variable that may be any term, with each of `_any_terms`."""
         binding = {**match.binding, **values}
-        for name, target in match.same:
-            binding[name] = binding[target] if target in binding else self._any_term()
-        for atom in match.body.atoms:
-            for term in atom:
-                if isinstance(term, str) and term not in binding:
-                    binding[term] = self._any_term()
+        named = {name for atom in match.body.atoms for name in atom if isinstance(name, str)}
+        unbound = named.union(*match.same) - binding.keys()
+        for anything in self._any_terms() if unbound else [0]:
+            same = {name: binding.get(target, anything) for name, target in match.same}
+            self._add_bound(fact, match, {**dict.fromkeys(unbound, anything), **binding, **same})
+
+    def _add_bound(self, fact: Fact | None, match: BodyMatch, binding: dict[str, int]) -> None:
         if any(not self._may_differ(pair, binding) for pair in match.body.unequal):
             return
         if any(self._value(a, binding) != self._value(b, binding) for a, b in match.body.equal):
@@ -322,8 +336,23 @@ class Slice:
         if self.source.same_as is not None:
             self._reflexive.update(p[0] for p in premises if p[1] == SAME_AS)
 
+    def _any_terms(self) -> list[int]:
+        """Terms for a variable that may be any: one that occurs. Where owl:sameAs equals other properties, a triple of
+        these is an equality in the end, but one like any other until then: terms of such triples too."""
+        found = [self._any_term()]
+        if names := [term for term in self.classes.get(self.normal(SAME_AS), ()) if term != SAME_AS]:
+            listed = ", ".join(map(str, names))
+            triples = " UNION ALL ".join(
+                f"SELECT s, o FROM {table} WHERE p IN ({listed})" for table in ("fact", self.source.given)
+            )
+            terms = f"SELECT s AS term FROM ({triples}) f UNION SELECT o FROM ({triples}) f"
+            rows = self.source.engine.rows(f"SELECT term FROM ({terms}) t ORDER BY term LIMIT {self._sample}")
+            self.meet(term for (term,) in rows)
+            found += [self.normal(term) for (term,) in rows]
+        return list(dict.fromkeys(found))
+
     def _any_term(self) -> int:
-        """A term that occurs, for a variable that may be any."""
+        """A term that occurs."""
         if self.anything is None:
             ((found,),) = self.source.engine.rows(f"SELECT min(p) AS p FROM {self.source.given}")
             self.anything = SAME_AS if found is None else int(found)
