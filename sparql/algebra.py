@@ -237,7 +237,7 @@ class Query:
 
     @cached_property
     def parts(self) -> Parts:
-        """What occurs in it, at any depth."""
+        """The parts of the query, at any depth."""
         chosen = () if self.dataset is None else (*self.dataset.default, *(self.dataset.named or ()))
         carried = {*chosen, *(term.token for triple in self.template for term in triple if isinstance(term, Constant))}
         kinds, calls, constants = set[type](), dict[str, None](), set[str]()

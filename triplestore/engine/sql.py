@@ -126,7 +126,7 @@ class Scratch:
 
 
 class _Reader(Protocol):
-    """What counting needs of `Queries`."""
+    """The part of `Queries` that counting needs."""
 
     def query(self, sql: Statement) -> pa.Table: ...
 

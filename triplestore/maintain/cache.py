@@ -140,7 +140,7 @@ class ClosureCache:
         self.counts: Counts | None = None  # of derivations, in stores that keep them
         self.asserted_forms = Relation(state.layout)  # the asserted facts in the forms of their literals that were met
         self.literals = Literals.none()
-        self._specialiser = Specialiser(reasoning.rules, reasoning.equality)
+        self.specialiser = Specialiser(reasoning.rules, reasoning.equality)
         self.remembered = Remembered()  # of expressions
         self.stored: StoredTables | None = None  # what its relations are read from, by the page
         self._after: _After | None = None
@@ -237,7 +237,7 @@ class ClosureCache:
         """
         state = self.state
         state.begin()
-        specialiser = self._specialiser
+        specialiser = self.specialiser
         changed = reasoning.rules != self.reasoning.rules
         if changed:
             specialiser = Specialiser(reasoning.rules, reasoning.equality)
@@ -294,7 +294,7 @@ class ClosureCache:
         """Keep the last update."""
         assert self._after is not None
         after = self._after
-        self.specialised, self.reasoning, self._specialiser = after.program, after.reasoning, after.specialiser
+        self.specialised, self.reasoning, self.specialiser = after.program, after.reasoning, after.specialiser
         self.violations, self.literals = after.violations, after.literals
         self.asserted_forms.remove_old(after.removed)
         self.asserted_forms.add_new(after.added)
@@ -315,7 +315,7 @@ class ClosureCache:
         """How many rule instances derive a thousand facts of the closure: the mean over some, spread over it evenly."""
         if self._sampled_derivations is None:
             state, some = self.state, self.state.facts.sample(_SAMPLE)
-            run = MaintenanceContext(state, self.specialised, self._specialiser, self.reasoning.constants)
+            run = MaintenanceContext(state, self.specialised, self.specialiser, self.reasoning.constants)
             found = run.derivations_of(self.specialised.rules, some, state.facts)
             self._sampled_derivations = 1000 * found // max(1, len(some))
         return self._sampled_derivations

@@ -308,8 +308,8 @@ class ExpiringClasses(Classes):
         self._ends: tuple[Ids, Ids] | None = None  # of `_members`: terms, ends
 
     def link(self, now: int, links: Iterable[tuple[int, int, int]] = ()) -> tuple[Ids, Ids]:
-        """Let links (a, b, end) of representatives come, and those expire that end by `now`; a link that is there
-        already counts until the later of its ends. Returns (the terms with another representative, or equal to it until
+        """Add links (a, b, end) of representatives, and drop those that end by `now`; a link that is there already
+        counts until the later of its ends. Returns (the terms with another representative, or equal to it until
         another time, than before; the representatives that lost their place)."""
         touched = set[int]()
         while self._expiring and self._expiring[0][0] <= now:
@@ -331,7 +331,7 @@ class ExpiringClasses(Classes):
         return (NONE, NONE) if not changed else self._made_again(changed)
 
     def part_all(self) -> None:
-        """Let all links expire."""
+        """Drop all links."""
         self._links.clear()
         self._expiring.clear()
         if changed := self._renewed(set(self._members)):

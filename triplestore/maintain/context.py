@@ -224,7 +224,7 @@ class MaintenanceContext:
         return self._counted(found, times)
 
     def _links(self, instances: Instances, member: Shape, classes: Map | None) -> Links:
-        """What links the groups that instances make one."""
+        """The links of the groups that instances make equal."""
         of = instances.of(member)
         return Links(of, classes or self.state.classes, self.state.same_as, self.annotation.worth)
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from triplestore.compile.plan import K, Pattern, Row, Shape
 from triplestore.compile.program import Program
-from triplestore.compile.specialise import Specialiser
 from triplestore.maintain.annotation import FOREVER, Annotated
 from triplestore.maintain.budget import metered
 from triplestore.maintain.cache import ClosureCache, check_lists, check_occurring
@@ -64,7 +63,7 @@ class Expiry(Holds):
         return facts, leaves
 
     def arrive(self, keys: Ids, ends: Ids) -> Ids:
-        """Let leaves arrive, of which some may be there already until another time; those that are to be given to the
+        """Add leaves, some of which may be there already until another time; returns those that are to be given to the
         rules. The given facts of the background are not among them."""
         keys, ends = _last(keys, ends)
         window = member(keys, self.leaves.keys)
@@ -125,7 +124,7 @@ class Expiry(Holds):
         return changed, self.again(run.state.mentioning(changed, run.state.asserted))
 
     def _lasting(self) -> tuple[Ids, Ids]:
-        """What was derived, distinct, each with its last end."""
+        """The derived facts, distinct, each with its last end."""
         if self._matched:
             keys, ends = zip(self._derived, *self._matched, strict=True)
             self._derived, self._matched = _last(np.concatenate(keys), np.concatenate(ends)), []
@@ -149,7 +148,7 @@ class Imars:
         self._classes = self.state.classes
         self._background = memory.state.facts.copy()
         self._first = self._program = memory.specialised
-        self._specialiser = Specialiser(self._reasoning.rules, self._reasoning.equality)
+        self._specialiser = memory.specialiser
         self._expiry = Expiry(self.state, self._classes, text)
         self.datatypes: Names = representatives(self._run()) if self._reasoning.datatypes else {}
         self.typed = asked(self._program.program, self.datatypes)
@@ -157,7 +156,7 @@ class Imars:
         _check(self._program.program, self.state.equality)
 
     def slide(self, now: int, arrived: Ids, ends: Ids) -> None:
-        """Let the window be that of a time. arrived: given facts, as keys, that it may have already; ends: when each of
+        """Slide the window to a time. arrived: given facts, as keys, that it may have already; ends: when each of
         them leaves it. Raises NotMaintainableError, LayoutFullError, MemoryLimitError; the closure is not to be used
         then."""
         state, expiry = self.state, self._expiry

@@ -84,7 +84,7 @@ class ByExpiry(InTables):
         return self.read_by(self.view)
 
     def _show(self) -> None:
-        """Let queries see what the last slide has changed."""
+        """Bring the tables that queries read up to date with the last slide."""
         state = self._imars.state
         added, removed = state.ids_of(state.added), state.ids_of(state.removed)
         equal = [[(self._id(t), self._id(r)) for t, r in pairs] for pairs in state.classes.change()]
