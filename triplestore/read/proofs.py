@@ -232,10 +232,14 @@ def explain_violation(session: Session, rule: str, number: int) -> Proof:
     """See `Store.explain_violation`."""
     from triplestore.proof.explain import explain_violation
 
-    rows = [row for violation, row in _violations(session) if violation.rule == rule]
-    if not 1 <= number <= len(rows):
-        raise UsageError(f"there is no inconsistency {number} of the rule {rule!r}: `triplake check` lists {len(rows)}")
-    return with_graphs(session, [explain_violation(source(session), rule, rows[number - 1])])[0]
+    session.readable()
+    session.workspace.views(VIOLATION)
+    one = f"SELECT facts FROM violation WHERE rule = {session.engine.dialect.string(rule)}"
+    rows = session.engine.rows(f"{one} ORDER BY facts LIMIT 1 OFFSET {number - 1}") if number > 0 else []
+    if not rows:
+        count = violated(session).get(rule, 0)
+        raise UsageError(f"there is no inconsistency {number} of the rule {rule!r}: `triplake check` lists {count}")
+    return with_graphs(session, [explain_violation(source(session), rule, rows[0][0])])[0]
 
 
 def source(session: Session) -> Source:
