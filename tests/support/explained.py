@@ -38,7 +38,6 @@ from triplestore.model.rule import Rule
 from triplestore.model.terms import from_rdflib, to_rdflib
 from triplestore.proof.proof import ASSERTED
 
-
 VIOLATIONS: Final = 100
 """About how many inconsistencies of one rule are explained: a rule can find a hundred thousand."""
 
