@@ -16,6 +16,7 @@ import numpy as np
 
 from triplestore.model.errors import InputError
 from triplestore.model.legal_terms import TERM_DEPTH
+from triplestore.model.thresholds import SIZES
 
 JSON_DEPTH: Final = 250
 """Most levels of arrays and objects in JSON-LD: a stack of 1 MiB (threads on some platforms) holds twice as many."""
@@ -29,7 +30,6 @@ TOO_LONG: Final = "a term or a line is longer than 16 MiB, the most that is read
 Again = Callable[[], AbstractContextManager[IO[bytes]]]
 """Opens the same document again."""
 
-_BLOCK: Final = 1 << 20
 BOM: Final = b"\xef\xbb\xbf"
 """A byte order mark."""
 
@@ -59,9 +59,9 @@ class Bounded:
         return part
 
     def _next(self) -> bytes:
-        block = self._file.read(_BLOCK)
+        block = self._file.read(SIZES.block)
         if self._first:
-            while len(block) < len(BOM) and (more := self._file.read(_BLOCK)):
+            while len(block) < len(BOM) and (more := self._file.read(SIZES.block)):
                 block += more
             block, self._first = block.removeprefix(BOM), False
         return self.scanned(block)
@@ -110,7 +110,7 @@ def check_terms(file: IO[bytes], name: str | None) -> None:
     """Raise InputError where triple terms nest too deep in Turtle, TriG or N-Triples, read by blocks."""
     depth, rest, line, before, block = 0, b"", 1, 0, b" "
     while block:
-        block = file.read(max(_BLOCK, len(rest)))
+        block = file.read(max(SIZES.block, len(rest)))
         text = rest + block
         # Only strings and comments hold white space, so that no other mark is cut.
         at = end = max(text.rfind(b" "), text.rfind(b"\n")) + 1 if block else len(text)

@@ -17,11 +17,11 @@ from triplestore.engine import temporary
 from triplestore.engine.disk import write_whole
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check
+from triplestore.model.thresholds import SIZES
 
 PATIENCE: Final = 30.0
 """Seconds for which a server may send nothing."""
 
-_PIECE: Final = 1 << 18
 _ACCEPT: Final = (
     "text/turtle, application/n-triples, application/n-quads, application/trig, application/ld+json;q=0.9, "
     "application/rdf+xml;q=0.9, */*;q=0.1"
@@ -57,7 +57,7 @@ def fetch(url: str, most: int) -> Fetched:
             announced = answer.headers.get("Content-Length", "")
             if announced.isdigit() and int(announced) > most:
                 raise _too_large(url, most)
-            first = answer.read(_PIECE)
+            first = answer.read(SIZES.block)
             suffix = compression_of(first[:4]) or compression(urlsplit(answer.url).path) or ".txt"
             handle, path = tempfile.mkstemp(prefix=temporary.prefix("fetched"), suffix=suffix)
             size = 0
@@ -68,7 +68,7 @@ def fetch(url: str, most: int) -> Fetched:
                     if size > most:
                         raise _too_large(url, most)
                     write_whole(handle, first, path)
-                    first = answer.read(_PIECE)
+                    first = answer.read(SIZES.block)
             finally:
                 os.close(handle)
             if announced.isdigit() and size < int(announced):

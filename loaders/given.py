@@ -33,11 +33,10 @@ from triplestore.model.errors import InputError, UsageError
 from triplestore.model.legal_terms import check_characters
 from triplestore.model.prefixes import Prefix
 from triplestore.model.terms import from_rdflib_quads, to_ntriples
+from triplestore.model.thresholds import SIZES
 
 MOST: Final = 1 << 30
 """Bytes of a document that is fetched, if nobody says otherwise."""
-
-_BATCH: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def _graph_file(graph: Any) -> str:
     handle, path = tempfile.mkstemp(prefix=temporary.prefix("graph"), suffix=".nq")
     try:
         with naming(path), os.fdopen(handle, "w", encoding="utf-8") as file:
-            while some := list(islice(rest, _BATCH)):
+            while some := list(islice(rest, SIZES.objects)):
                 file.writelines(_lines(some))
     except BaseException:
         os.unlink(path)

@@ -21,12 +21,7 @@ from triplake.loaders.tokens import Scope, place_and_reason
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import InputError
 from triplestore.model.legal_terms import TERM_DEPTH
-
-BATCH: Final = 50_000
-"""Lines parsed at a time."""
-
-SIZE: Final = 64 << 20
-"""Bytes of lines after which no more are parsed at a time."""
+from triplestore.model.thresholds import SIZES
 
 _VERSION: Final = re.compile(
     rb"""^[ \t]*VERSION[ \t]*"(?:[^"\\\n\r]|\\(?:[tbnrf"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}))*"[ \t]*(?:#.*)?$""",
@@ -116,7 +111,7 @@ def batches_of_lines(source: Source, watch: Watch | None = None) -> Iterator[tup
             for line in _ended(file):
                 batch.append(line)
                 size += len(line)
-                if len(batch) == BATCH or size > SIZE:
+                if len(batch) == SIZES.rows or size > SIZES.batch:
                     yield first, batch
                     first, batch, size = first + len(batch), [], 0
     except InputError:

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyoxigraph import NamedNode
 
-from triplake.loaders.lines import SIZE
 from triplake.loaders.tables import Table, identifier, opened
 from triplake.loaders.template import Column, Kind, Shape, Template
 from triplestore.engine import Engine, temporary
@@ -27,9 +26,7 @@ from triplestore.engine.written import AT_ONCE, gathered
 from triplestore.model.errors import InputError
 from triplestore.model.stopping import check, waited
 from triplestore.model.terms import XSD
-
-BATCH: Final = 500_000
-"""Rows of triples handed to the engine at a time, at most, or those of `SIZE` bytes."""
+from triplestore.model.thresholds import SIZES
 
 _SAFE: Final = (
     r"A-Za-z0-9._~\-\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}"
@@ -105,7 +102,7 @@ def _tokens(table: Table, template: Template, number: int) -> Iterator[pa.Table]
     whole = any(shape.kind is Kind.WHOLE for shape in shapes)
     with table.reading():
         reader = waited(lambda: table.connection.sql(sql).to_arrow_reader(AT_ONCE), table.connection.interrupt)
-        for batch in gathered(iter(lambda: _next(reader, table), None), BATCH, SIZE):
+        for batch in gathered(iter(lambda: _next(reader, table), None), SIZES.rows, SIZES.batch):
             rows = pa.table(batch)
             if rows.num_rows:
                 yield _checked(rows, table) if whole else rows

@@ -17,6 +17,7 @@ from xml.parsers import expat
 from triplake.loaders.bounds import Bounded, too_deep
 from triplestore.model.errors import InputError
 from triplestore.model.terms import is_absolute, resolve
+from triplestore.model.thresholds import SIZES
 
 XML_DEPTH: Final = 1_000
 """Most levels of elements in RDF/XML: its parser takes time in the square of them."""
@@ -31,7 +32,6 @@ size."""
 EXPANSION: Final = 32
 """How many times the bytes of a document its entities may expand to, beyond ENTITIES."""
 
-_BLOCK: Final = 1 << 20
 _DECLARATION: Final = re.compile(rb"""<\?xml\s[^>]*?(\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["'])""")
 _HEAD: Final = 1 << 10
 _EXPATS: Final = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
@@ -135,7 +135,7 @@ class Xml(Bounded):
         block = b" "
         while block and not self._out and self._fault is None:
             try:
-                block = self._decoded.read(_BLOCK)
+                block = self._decoded.read(SIZES.block)
                 self._room += EXPANSION * len(block)
                 self._parser.Parse(block, not block)
                 if self._elsewhere:
@@ -304,6 +304,6 @@ def place_of_tag(file: IO[bytes], number: int) -> tuple[int | None, int | None]:
 
     parser.StartElementHandler = parser.EndElementHandler = tag
     with suppress(expat.ExpatError, InputError):
-        while place is None and (block := decoded.read(_BLOCK)):
+        while place is None and (block := decoded.read(SIZES.block)):
             parser.Parse(block, False)
     return place or (None, None)

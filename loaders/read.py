@@ -17,7 +17,7 @@ import pyarrow as pa
 from triplake.loaders.compression import ChecksumError, is_object, is_utf8, linked, opened, unpack
 from triplake.loaders.documents import document
 from triplake.loaders.faulty import note_bad_lines
-from triplake.loaders.lines import SIZE, batches_of_lines, parse_lines
+from triplake.loaders.lines import batches_of_lines, parse_lines
 from triplake.loaders.ntriples import cut
 from triplake.loaders.progress import Meter, Progress, ticking
 from triplake.loaders.rejects import Rejects, check_rejects
@@ -30,12 +30,10 @@ from triplestore.engine.sql import count
 from triplestore.model.dataset import DEFAULT, TRIPLE, Quad
 from triplestore.model.errors import EngineError, InputError
 from triplestore.model.prefixes import Prefix, Prefixes
+from triplestore.model.thresholds import SIZES
 from triplestore.objects import of_hadoop
 
 OnError = Literal["stop", "skip"]
-
-BATCH: Final = 100_000
-"""Triples handed to the engine at a time; lines fetched from it at a time."""
 
 _BUCKETS: Final = 4096
 
@@ -116,8 +114,8 @@ def _is_no_text(error: EngineError) -> bool:
 
 @dataclass
 class _Reading:
-    """One run of `read_into`. Invariant: `triples` rows are in the table or in `_rows`, which hold fewer than BATCH,
-    with `_size` characters in subjects and objects."""
+    """One run of `read_into`. Invariant: `triples` rows are in the table or in `_rows`, which hold fewer than
+    `SIZES.rows`, with `_size` characters in subjects and objects."""
 
     engine: Engine
     name: str
@@ -156,7 +154,7 @@ class _Reading:
             self._rows.append(quad)
             self._size += len(quad[0]) + len(quad[2])
             self.triples += 1
-            if len(self._rows) == BATCH or self._size > SIZE:
+            if len(self._rows) == SIZES.rows or self._size > SIZES.batch:
                 self._hand_over()
 
     def flush(self) -> None:
@@ -298,7 +296,7 @@ class _Reading:
         """Parse the lines in working table `rest(file, line, bucket)`, a bounded number at a time."""
         scopes: dict[int, Scope] = {}
         (size,) = self.engine.rows(f"SELECT sum({self.engine.dialect.bytes('line')}) FROM {rest}")[0]
-        step = max(1, min(_BUCKETS * BATCH // lines, _BUCKETS * SIZE // (int(size) + 1)))
+        step = max(1, min(_BUCKETS * SIZES.rows // lines, _BUCKETS * SIZES.batch // (int(size) + 1)))
         for low in range(0, _BUCKETS, step):
             high = f" AND bucket < '{low + step:03x}'" if low + step < _BUCKETS else ""
             rows = self.engine.query(f"SELECT file, line FROM {rest} WHERE bucket >= '{low:03x}'{high}")

@@ -17,16 +17,11 @@ from triplestore.dictionary.encoding import lookup
 from triplestore.dictionary.literals import equal_to
 from triplestore.engine import Queries
 from triplestore.model.terms import BUILTIN_IDS, KIND_BITS, kind_of_token
+from triplestore.model.thresholds import SIZES
 
 T = TypeVar("T")
 
 _OWN: Final = 1 << (KIND_BITS - 1)
-_MOST_KNOWN: Final = 100_000
-_FEW_LACKING: Final = 1_000
-"""Constants that the dictionary lacks which are remembered."""
-
-_LONGEST: Final = 1_000
-"""Characters of a constant up to which it is kept what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,7 @@ def look_up(
     have had in queries before, which the dictionary lacks; they keep them, and are among `own`; new ones are added.
     made: graphs that are there even without triples."""
     known = known or Known()
-    if max(len(known.ids), len(known.values)) > _MOST_KNOWN:
+    if max(len(known.ids), len(known.values)) > SIZES.remembered:
         known.ids, known.representatives, known.values = {}, {}, {}  # others may be reading the old ones
     known_ids, known_representatives, known_values = known.ids, known.representatives, known.values
     parts = query.parts
@@ -110,7 +105,7 @@ def look_up(
         ids.update(found)
         known_ids.update(_short(found))
         lacking = _short(dict.fromkeys(missing - found.keys()))
-        known.lacking = frozenset(islice(chain(lacking, known.lacking), _FEW_LACKING))
+        known.lacking = frozenset(islice(chain(lacking, known.lacking), SIZES.objects))
     own = {} if given is None else given
     for token in sorted(tokens - ids.keys() - own.keys()):
         own[token] = (kind_of_token(token) << KIND_BITS) | _OWN | len(own)
@@ -137,5 +132,5 @@ def look_up(
 
 def _short(found: Mapping[str, T]) -> dict[str, T]:
     """What was found for constants that are short, some of them: the rest is not worth its memory."""
-    short = ((token, value) for token, value in found.items() if len(token) <= _LONGEST)
-    return dict(islice(short, _MOST_KNOWN))
+    short = ((token, value) for token, value in found.items() if len(token) <= SIZES.text)
+    return dict(islice(short, SIZES.remembered))

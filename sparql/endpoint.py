@@ -22,6 +22,7 @@ from triplake.loaders.tokens import token_of
 from triplestore.model.endpoints import DEPTH, normalised
 from triplestore.model.errors import EndpointError, UsageError
 from triplestore.model.stopping import check
+from triplestore.model.thresholds import SIZES
 
 Row = tuple[str | None, ...]
 """A solution: a token, or None, for each variable."""
@@ -44,9 +45,7 @@ LOOK: Final = 0.05
 depth: ContextVar[int] = ContextVar("depth", default=0)
 """In how many queries of endpoints the query is nested that this thread answers."""
 
-_PIECE: Final = 1 << 16
 _SHOWN: Final = 200
-_CHECKED: Final = 1_000
 _JSON: Final = "application/sparql-results+json"
 _QUERY: Final = "application/sparql-query"
 _HEADERS: Final = {"Content-Type": _QUERY, "Accept": _JSON, "Accept-Encoding": "identity", "User-Agent": "triplake"}
@@ -93,7 +92,7 @@ def solutions(address: str, answer: bytes, variables: Collection[str], most: int
             raise ValueError("it is the answer to an ASK")
         given = {variable.value for variable in found.variables}
         for row in found:
-            if len(rows) % _CHECKED == 0:
+            if len(rows) % SIZES.objects == 0:
                 check()
             if len(rows) == most:
                 raise EndpointError(
@@ -185,7 +184,7 @@ class _Exchange:
 
     def _read(self, response: HTTPResponse) -> _Answer:
         found = bytearray()
-        while len(found) <= MOST_BYTES and (piece := response.read(_PIECE)):
+        while len(found) <= MOST_BYTES and (piece := response.read(SIZES.piece)):
             found += piece
         if len(found) > MOST_BYTES:
             size = f"more than {MOST_BYTES:,} bytes"

@@ -12,6 +12,7 @@ from typing import Final
 from triplake.sparql.algebra import Aggregate, Node
 from triplake.sparql.cursor import NESTED, Cursor
 from triplake.sparql.triple_terms import constant_of
+from triplestore.expressions.thresholds import THRESHOLDS
 from triplestore.expressions.values import rank_of
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable
 from triplestore.model.terms import XSD, literal_token, split_literal
@@ -217,16 +218,12 @@ class ExpressionParser:
         return known[-1].result
 
 
-_LONG: Final = 50
-"""Operands from which a chain is looked at as a whole, lest the statement grows too long."""
-
-
 def _all_or_any(operator: str, parts: Sequence[Expression]) -> Expression:
     """Parts joined by && or ||. A long chain of equalities of one variable is IN, which is defined by it (17.4.1.9)."""
     if len(parts) == 1:
         return parts[0]
     test, name = ("=", "IN") if operator == "||" else ("!=", "NOT IN")
-    if len(parts) > _LONG:
+    if len(parts) > THRESHOLDS.operands:
         members: list[Expression] = []
         tested: set[Expression] = set()
         for part in parts:
@@ -259,7 +256,7 @@ def _folded(operands: Sequence[tuple[str, Expression]]) -> Expression | None:
 def chained(operands: Sequence[tuple[str, Expression]]) -> Expression:
     """Operands, each with the operator before it, from left to right. A long chain is one call: one that is nested as
     deeply as it is long would be too deep for Python's stack."""
-    if len(operands) > _LONG:
+    if len(operands) > THRESHOLDS.operands:
         operators, values = zip(*operands, strict=True)
         return _folded(operands) or Call("".join(operators[1:]), values)
     found = operands[0][1]

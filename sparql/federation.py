@@ -43,12 +43,7 @@ from triplestore.model.endpoints import normalised
 from triplestore.model.errors import EndpointError, LimitError, UsageError
 from triplestore.model.expression import Call, Constant, Exists, Expression, Variable, variables_of, walk
 from triplestore.model.terms import to_ntriples
-
-BATCH: Final = 100
-"""Solutions that are sent with one request."""
-
-MOST_SENT: Final = 1_000
-"""Solutions up to which they are sent; from then on the pattern is sent alone."""
+from triplestore.model.thresholds import SIZES
 
 MOST_REQUESTS: Final = 100
 """Requests of one query."""
@@ -207,8 +202,8 @@ class Federation:
         if _is_stable(node) or not self.expand or self.graph is not None:
             return node
         names = in_scope(node)
-        rows = self.solve(Slice(Project(node, names), 0, MOST_SENT + 1), names)
-        return node if len(rows) > MOST_SENT else Values(names, tuple(rows))
+        rows = self.solve(Slice(Project(node, names), 0, SIZES.objects + 1), names)
+        return node if len(rows) > SIZES.objects else Values(names, tuple(rows))
 
     # -- endpoints --------------------------------------------------------------------------------------------------
 
@@ -266,7 +261,9 @@ class Federation:
             yield text
             return
         names = " ".join(f"?{name}" for name in bound.variables)
-        batch = MOST_SENT if isinstance(node.name, Constant) and node.name.token[1:-1] in self.beside else BATCH
+        batch = (
+            SIZES.objects if isinstance(node.name, Constant) and node.name.token[1:-1] in self.beside else SIZES.inline
+        )
         for start in range(0, len(bound.rows), batch):
             rows = bound.rows[start : start + batch]
             data = " ".join(f"({' '.join(to_ntriples(token) for token in row if token)})" for row in rows)
@@ -278,8 +275,8 @@ class Federation:
         names = tuple(name for name in node.bound if name in known)
         if beside.pattern is None or not names:
             return None
-        rows = self._distinct(beside.pattern, names, MOST_SENT + 1)
-        if len(rows) > MOST_SENT:
+        rows = self._distinct(beside.pattern, names, SIZES.objects + 1)
+        if len(rows) > SIZES.objects:
             return None
         rows = [row for row in rows if not any(token is not None and token[0] == "_" for token in row)]
         sent = [place for place in range(len(names)) if all(row[place] is not None for row in rows)]

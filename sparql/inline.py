@@ -10,7 +10,8 @@ import pyarrow as pa
 from triplake.sparql.algebra import Kept
 from triplake.sparql.context import Context
 from triplake.sparql.object_types import of_terms
-from triplake.sparql.relation import LISTED, Column, Relation
+from triplake.sparql.relation import Column, Relation
+from triplestore.model.thresholds import SIZES
 
 
 def values(compiler: Context, variables: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Relation:
@@ -24,7 +25,7 @@ def values(compiler: Context, variables: Sequence[str], rows: Sequence[Sequence[
     if not variables:
         return Relation(steps.add("values", f"SELECT CAST({len(rows)} AS BIGINT) AS n"), columns, weighted=True)
     names = [steps.column(name) for name in variables]
-    if len(rows) > LISTED:
+    if len(rows) > SIZES.inline:
         step = steps.add("values", f"SELECT {', '.join(names)} FROM {_loaded(compiler, names, rows)}")
         return Relation(step, columns)
     ids = compiler.ids

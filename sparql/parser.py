@@ -38,15 +38,13 @@ from triplestore.expressions.functions import is_known
 from triplestore.model.errors import LimitError
 from triplestore.model.expression import Call, Constant, Expression, Variable
 from triplestore.model.prefixes import Prefixes
+from triplestore.model.thresholds import SIZES
 
 QUERIES: Final = ("SELECT", "CONSTRUCT", "DESCRIBE", "ASK")
 """The words that a query begins with, behind its prologue."""
 
 UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 """The words that an operation of an update begins with."""
-
-LONGEST: Final = 4_000
-"""Characters of the longest queries whose algebra, a hundred times as long, is kept for the next time."""
 
 
 def parse_query(
@@ -58,7 +56,7 @@ def parse_query(
     Raises UsageError with line and column for a syntax error, UnsupportedError naming a construct that is refused.
     """
     given_length = 0 if given is None else sum(len(token) for row in given.rows for token in row if token is not None)
-    parse = _remembered if len(text) + given_length <= LONGEST else _parsed
+    parse = _remembered if len(text) + given_length <= SIZES.text else _parsed
     return parse(text, base, known, given)
 
 

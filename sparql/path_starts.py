@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
-from typing import Final
 
 import pyarrow as pa
 
@@ -49,18 +48,11 @@ from triplake.sparql.context import Context, Given, Needed
 from triplake.sparql.path_closure import Seeds
 from triplake.sparql.patterns import planned
 from triplake.sparql.relation import Relation
+from triplake.sparql.thresholds import THRESHOLDS
 from triplestore.dictionary.encoding import lookup
 from triplestore.engine.arrow import int64s
 from triplestore.model.expression import Constant, Exists, Expression, Variable
-
-FEW_PAIRS: Final = 10_000
-"""Pairs that a path may have at most for it to be closed over all terms, whatever it is joined with."""
-
-LOOKED_UP: Final = 10_000
-"""Computed terms that are looked up in the dictionary for a path to start from."""
-
-_UNKNOWN: Final = 1_000.0
-"""The estimate for solutions of which nothing is known."""
+from triplestore.model.thresholds import SIZES
 
 
 def _seeds(compiler: Context, one: Given, variable: str) -> Seeds | None:
@@ -101,9 +93,9 @@ def _made_seeds(compiler: Context, one: Given, variable: str) -> Seeds | None:
 def _looked_up(compiler: Context, one: Given, column: str) -> str | None:
     """A table of the ids of computed terms; None where they are too many."""
     paths = compiler.reading.paths
-    sql = f"SELECT DISTINCT {column} AS token FROM {one.table} LIMIT {LOOKED_UP + 1}"
+    sql = f"SELECT DISTINCT {column} AS token FROM {one.table} LIMIT {SIZES.small + 1}"
     tokens = [token for (token,) in paths.engine.rows(sql)]
-    if len(tokens) > LOOKED_UP:
+    if len(tokens) > SIZES.small:
         return None
     ids = lookup(paths.engine, tokens)
     return paths.scratch.load("seed_id", pa.table({"id": int64s(ids.values())}))
@@ -177,7 +169,7 @@ def _open_ends(compiler: Context, node: PathPattern, quads: bool = False) -> fro
     """The variables at the ends of a path that is better started from their terms: none where an end is a constant, or
     all its pairs are few."""
     ends = [end.name for end in (node.subject, node.object) if isinstance(end, Variable)]
-    few = len(ends) < 2 or (not quads and compiler.reading.paths.cost(node) <= FEW_PAIRS)
+    few = len(ends) < 2 or (not quads and compiler.reading.paths.cost(node) <= SIZES.small)
     return frozenset() if few else frozenset(ends)
 
 
@@ -345,5 +337,5 @@ def estimate(compiler: Context, node: Node) -> float:
         case OrderBy(pattern) | Group(pattern) | LeftJoin(pattern) | Minus(pattern):
             return estimate(compiler, pattern)
         case PathPattern() | Kept() | Service():
-            return _UNKNOWN
+            return THRESHOLDS.unknown
     raise AssertionError(node)

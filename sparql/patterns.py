@@ -20,15 +20,13 @@ from typing import Final
 
 from triplake.sparql.algebra import Triple
 from triplake.sparql.classes import MEMBERS
+from triplake.sparql.thresholds import THRESHOLDS
 from triplestore.closure.expand import RESOURCES, spelled_sql
 from triplestore.closure.virtual import RESOURCE, alone_sql, resources_sql
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.stopping import check
 from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, SAME_AS, TYPE
 from triplestore.storage.statistics import Statistics
-
-RANKS: Final = 100_000
-"""How often a pattern may be compared with others for its place: about as many microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class _Estimate:
 def planned(triples: Sequence[Triple], ids: Mapping[str, int], known: Statistics) -> list[Planned]:
     """The patterns in the order in which to join them. ids: what the closure has for the constants."""
     alone = {triple: _matches(triple, ids, known) for triple in triples}
-    starts = sorted(alone, key=lambda triple: alone[triple].rows)[: max(1, RANKS // (len(alone) ** 2 or 1))]
+    starts = sorted(alone, key=lambda triple: alone[triple].rows)[: max(1, THRESHOLDS.ranks // (len(alone) ** 2 or 1))]
     orders = [_greedy(first, triples, alone) for first in starts]
     return min(orders, key=lambda order: sum(step.rows for step in order), default=[])
 

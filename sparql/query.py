@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 import pyarrow as pa
 
@@ -42,9 +42,10 @@ from triplake.sparql.object_types import with_one_form
 from triplake.sparql.parser import not_too_deep, parse_query
 from triplake.sparql.path_closure import PathTables
 from triplake.sparql.patterns import Matching
-from triplake.sparql.relation import WRITTEN, Steps
-from triplake.sparql.results import MOST_CHARACTERS, MOST_NODES, Nodes, Result
+from triplake.sparql.relation import Steps
+from triplake.sparql.results import Nodes, Result
 from triplake.sparql.templates import filled, is_blank, names_of_quads
+from triplake.sparql.thresholds import THRESHOLDS
 from triplake.sparql.to_sql import Compiler
 from triplake.sparql.update import Modify
 from triplestore.closure.expand import closure_sql, preferred_sql, spelled_sql
@@ -54,19 +55,16 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.sql import Spelled, Statement, minus
-from triplestore.engine.written import BATCH_BYTES
 from triplestore.expressions.vectorised import register
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import UsageError
 from triplestore.model.expression import Call, Constant, Variable
 from triplestore.model.prefixes import Names, Prefixes
+from triplestore.model.thresholds import SIZES
 from triplestore.storage.statistics import Statistics
 
 TRIPLE = ("subject", "predicate", "object")
 """The columns of an answer that is a graph."""
-
-AT_ONCE: Final = 10_000
-"""Rows of a stream that are found before the first is read: an answer that has no more is looked up as a whole."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +220,7 @@ class Run:
             return list(zip(*columns, strict=True)) if names else [()] * rows.num_rows
 
         def rows_of(graph: Graph, text: str) -> list[Row]:
-            return [row for batch in query(graph, text).token_batches(AT_ONCE) for row in batch]
+            return [row for batch in query(graph, text).token_batches(SIZES.small) for row in batch]
 
         beside = {name: partial(rows_of, graph) for name, graph in self.graph.beside.items()}
         return Federation(self.graph.services, solve, self.expand, beside).resolved(parsed)
@@ -274,7 +272,7 @@ class Run:
         graphs = Graphs(Reading(matching, constants, paths), view, graph.union, parsed.dataset, graph.made, graph.types)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         own = None
-        if sum(map(len, constants.own)) > WRITTEN:
+        if sum(map(len, constants.own)) > SIZES.small:
             numbers, tokens = int64s(constants.own.values()), strings(constants.own)
             own = paths.scratch.load("own_term", pa.table({"id": numbers, "token": tokens}))
         steps = Steps(dialect or graph.engine.dialect, constants, self.prefer, own)
@@ -318,12 +316,12 @@ class Run:
         own = {number: token for token, number in constants.own.items() if number in ids}
         ids -= own.keys()
         fresh = nodes.lacking(ids)
-        if len(fresh) + len(nodes) > MOST_NODES:
+        if len(fresh) + len(nodes) > THRESHOLDS.nodes:
             fresh, nodes = list(ids), Nodes()
-            if len(ids) <= MOST_NODES:
+            if len(ids) <= THRESHOLDS.nodes:
                 known.nodes = nodes
         nodes.learn(engine, fresh)
-        if nodes is known.nodes and nodes.characters > MOST_CHARACTERS:
+        if nodes is known.nodes and nodes.characters > SIZES.batch:
             known.nodes = Nodes()
         if own:
             nodes = nodes.some(ids)
@@ -342,14 +340,14 @@ class Run:
         beside = self.graph.engine.reader()
         try:
             beside.begin()
-            at_once = least = max(AT_ONCE, 1)  # rows whose tokens are in memory together
+            at_once = least = max(SIZES.small, 1)  # rows whose tokens are in memory together
             for batch in chain(first, more):
                 start = 0
                 while start < batch.num_rows:
                     rows = batch.slice(start, at_once)
                     start += at_once
                     nodes = self._nodes(beside, rows, constants)
-                    fitting = max(BATCH_BYTES // nodes.width(rows), 1)
+                    fitting = max(SIZES.batch // nodes.width(rows), 1)
                     for part in (rows.slice(place, fitting) for place in range(0, rows.num_rows, fitting)):
                         columns = [nodes.column(c) if pa.types.is_int64(c.type) else c for c in part.columns]
                         yield pa.record_batch(columns, names=batch.schema.names)
@@ -393,9 +391,9 @@ class Run:
 
 
 def _first(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
-    """The first batches of a stream, `AT_ONCE` rows or `BATCH_BYTES` unless it ends before, and whether it did."""
+    """The first batches of a stream, `SIZES.small` rows or `SIZES.batch` unless it ends before, and whether it did."""
     found: list[pa.RecordBatch] = []
-    while sum(batch.num_rows for batch in found) < max(AT_ONCE, 1) and sum(b.nbytes for b in found) < BATCH_BYTES:
+    while sum(batch.num_rows for batch in found) < max(SIZES.small, 1) and sum(b.nbytes for b in found) < SIZES.batch:
         batch = next(batches, None)
         if batch is None:
             return found, True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from triplake.sparql.constants import Constants
 from triplestore.closure.expand import preferred_sql
@@ -19,13 +18,6 @@ from triplestore.expressions.values import ERROR, Known, Value, of_known, stored
 from triplestore.model.stopping import check
 from triplestore.model.tables import token_sql
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE
-
-LISTED: Final = 1_000
-"""Rows of inline data that are part of the statement; more are a working table."""
-
-WRITTEN: Final = 10_000
-"""Characters of the terms of a query's own that are part of the statement, once for each variable whose terms are read;
-more are a working table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,15 @@ import pyarrow as pa
 from triplake.sparql.formats import write_result
 from triplake.sparql.frames import data_frame
 from triplake.sparql.typed import typed_column
-from triplestore.dictionary.encoding import SMALL, decode
+from triplestore.dictionary.encoding import decode
 from triplestore.engine import Workbench
 from triplestore.engine.arrow import int64s
-from triplestore.engine.written import BATCH_BYTES
 from triplestore.model import arguments
 from triplestore.model.errors import EngineError, UsageError
 from triplestore.model.prefixes import Names
 from triplestore.model.tables import token_sql
 from triplestore.model.terms import from_rdflib, to_ntriples, to_rdflib_all
+from triplestore.model.thresholds import SIZES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,12 +66,6 @@ def term_html(token: str | None, names: Names) -> str:
 UNBOUND: Final = -1
 """What stands for no term among ids."""
 
-MOST_NODES: Final = 1 << 18
-"""Terms that are kept from one answer to the next, at most."""
-
-MOST_CHARACTERS: Final = 1 << 26
-"""Characters of their tokens, at most."""
-
 
 class Nodes:
     """Tokens and rdflib terms by id. Entries are never changed or removed: answers share them.
@@ -94,7 +88,7 @@ class Nodes:
     def learn(self, engine: Workbench, ids: Collection[int]) -> None:
         """Read the tokens of ids from the dictionary (table `term`). Raises EngineError where it lacks one."""
         if ids:
-            self.add(decode(engine, ids) if len(ids) <= SMALL else _decoded(engine, ids))
+            self.add(decode(engine, ids) if len(ids) <= SIZES.objects else _decoded(engine, ids))
             if lacking := self.lacking(ids):
                 raise EngineError(f"the dictionary has no term {lacking[0]}, which an answer holds")
 
@@ -146,12 +140,6 @@ def _decoded(engine: Workbench, ids: Collection[int]) -> dict[int, str]:
 
 
 T = TypeVar("T")
-
-_REMEMBERED = 10_000
-"""Terms of an answer that are kept for rows further on."""
-
-_AT_ONCE = 1_000
-"""Rows that are made into terms at a time, at most."""
 
 
 class Row(tuple["Node | None", ...]):
@@ -300,9 +288,9 @@ class Result:
             yield _rows(part, [self._tokens(column) for column in part.columns[: len(self.variables)]])
 
     def _parts(self, size: int) -> Iterator[pa.RecordBatch]:
-        """The rows, so many at a time at most, and `BATCH_BYTES` of them."""
+        """The rows, so many at a time at most, and `SIZES.batch` of them."""
         for batch in self._batches():
-            rows = min(size, max(BATCH_BYTES * batch.num_rows // max(batch.nbytes, 1), 1))
+            rows = min(size, max(SIZES.batch * batch.num_rows // max(batch.nbytes, 1), 1))
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
 
@@ -312,8 +300,8 @@ class Result:
     def __iter__(self) -> Iterator[Row]:
         known: dict[str | None, Node | None] = {}
         row = _row_of(self.variables)
-        for part in self._parts(_AT_ONCE):
-            if len(known) > _REMEMBERED:
+        for part in self._parts(SIZES.objects):
+            if len(known) > SIZES.remembered:
                 known.clear()
             columns = part.columns[: len(self.variables)]
             yield from map(row, _rows(part, [self._terms(column, known) for column in columns]))

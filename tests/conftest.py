@@ -106,7 +106,7 @@ def in_driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Where Spark is tested alone, all statements over small tables are its own too."""
     alone = request.config.getoption("--spark-alone") or request.node.get_closest_marker("spark_alone")
     if alone and request.node.get_closest_marker("spark") and not request.node.get_closest_marker("by_driver"):
-        monkeypatch.setattr("triplestore.engine.spark.driver.IN_DRIVER", 0)
+        monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.in_driver", 0)
 
 
 @pytest.fixture(params=ENGINES)

@@ -25,9 +25,10 @@ from tests.support.cluster import cluster
 PROGRAM = """
 import sys, time
 from triplestore import Store
-from triplestore.engine.spark import driver, output
+from triplestore.engine.thresholds import Thresholds
+from triplestore.model.thresholds import Sizes
 from triplestore.engine.spark.session import start_session
-driver.IN_DRIVER, output.SMALL_WRITE = int(sys.argv[2]), 1
+Thresholds.in_driver, Sizes.one_thread = int(sys.argv[2]), 1
 start_session().range(1000).count()
 began = time.monotonic()
 with Store.create(sys.argv[1], ["owl2rl"], engine="spark") as store:

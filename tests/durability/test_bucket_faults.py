@@ -16,16 +16,15 @@ from obstore.exceptions import GenericError
 from tests.support.buckets import KG, E, Objects, at, changed, content, from_, made, read_only, whole
 from tests.support.cli import done, run
 from triplestore import Store
-from triplestore.engine import verification
 from triplestore.engine.disk import DISK
 from triplestore.model.errors import DamagedStoreError, PublishedError, StorageError
-from triplestore.read.query import OFTEN
+from triplestore.model.thresholds import SIZES
+from triplestore.read.thresholds import THRESHOLDS
 from triplestore.storage import cache, leases
 from triplestore.storage.bucket import Bucket
 from triplestore.storage.making import MAKING
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
-from triplestore.write import in_memory
 
 
 class TestFaults:
@@ -158,7 +157,7 @@ class TestFaults:
         self, lake: dict[str, Objects], cached: Path, monkeypatch: pytest.MonkeyPatch, paged: bool
     ) -> None:
         """For a query, and for an update, which reads pages of large files and uploads none of them again."""
-        monkeypatch.setattr(in_memory, "PAGED", 4 if paged else in_memory.PAGED)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", 4 if paged else SIZES.small)
         made(KG)
         expected = content(KG)
         _damage(cached, [path.name for path in cached.glob("files/*/*")])
@@ -181,9 +180,11 @@ class TestFaults:
             path.unlink()
             path.write_bytes(data.replace(b"subject", b"SUBJECT"))
         with Store.open(KG, engine="duckdb") as store:
-            found = [{str(row[0]) for row in store.query("SELECT ?s { ?s ?p ?o }")} for _ in range(OFTEN + 2)]
+            found = [
+                {str(row[0]) for row in store.query("SELECT ?s { ?s ?p ?o }")} for _ in range(THRESHOLDS.often + 2)
+            ]
             triples = {str(s) for s, _, _ in store.triples()}
-        assert found == [{str(E.subject)}] * (OFTEN + 2)
+        assert found == [{str(E.subject)}] * (THRESHOLDS.often + 2)
         assert triples == {str(E.subject)}
 
     @pytest.mark.parametrize("number", [ENOSPC, EDQUOT, EROFS, EMFILE])
@@ -213,8 +214,8 @@ class TestFaults:
     ) -> None:
         """It does not notice; where the files are large, it says so, once, and the store is as before then."""
         if large:
-            monkeypatch.setattr(verification, "WITH_BLOCKS", 0)
-            monkeypatch.setattr(verification, "WHOLE", 0)
+            monkeypatch.setattr("triplestore.model.thresholds.Sizes.block", 64)
+            monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.whole", 0)
         made(KG)
         expected = content(KG)
         for path in list(cached.glob("files/*/*")):

@@ -17,15 +17,14 @@ from rdflib import OWL, RDF, RDFS
 from tests.support.buckets import KG, E, Objects, changed, content, made, whole, winners
 from tests.support.cli import done
 from triplestore import Store, objects
-from triplestore.engine import verification
 from triplestore.model.errors import ConflictError, DamagedStoreError, StorageError, TriplakeError, UsageError
 from triplestore.storage import bucket, cache, leases
 from triplestore.storage.bucket import Bucket
 from triplestore.storage.cache import Cache, limit_of
 from triplestore.storage.places import place_of
+from triplestore.storage.thresholds import THRESHOLDS
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
-from triplestore.write import in_memory
 
 T = TypeVar("T")
 
@@ -120,9 +119,9 @@ class TestPlace:
 
     def test_sizes(self, lake: dict[str, Objects]) -> None:
         place = Bucket(KG)
-        for number in range(bucket.HEADS + 2):
+        for number in range(THRESHOLDS.parallel + 2):
             place.keep(f"f{number}", [b"x" * number])
-        for count in (1, bucket.HEADS + 1):
+        for count in (1, THRESHOLDS.parallel + 1):
             assert place.sizes([f"f{n}" for n in range(count)] + ["none"]) == {f"f{n}": n for n in range(count)}
 
 
@@ -247,10 +246,10 @@ class TestStore:
 
     def test_files_are_read_in_parts(self, lake: dict[str, Objects], monkeypatch: pytest.MonkeyPatch) -> None:
         """Of large files, a change brings the pages that it needs."""
-        monkeypatch.setattr(verification, "WITH_BLOCKS", 0)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.block", 64)
         made(KG)
-        monkeypatch.setattr(bucket, "WHOLE", 0)
-        monkeypatch.setattr(in_memory, "PAGED", 0)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.batch", 1)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", 0)
         monkeypatch.setattr(Cache, "find", lambda cache, file: None)
         lake[KG].reset()
         with Store.open(KG) as store:

@@ -33,9 +33,9 @@ RDFS, OWL, TYPE = (
 
 PROGRAM = """
 import sys
-from triplestore.engine.spark import driver
+from triplestore.engine.thresholds import Thresholds
 from triplestore import Store
-driver.IN_DRIVER = 0
+Thresholds.in_driver = 0
 store, *files = sys.argv[1:]
 with Store.create(store, engine="spark") as kg:
     print("session", flush=True)

@@ -11,7 +11,6 @@ import pytest
 from tests.support.buckets import Objects
 from tests.support.damage import COMMANDS, DAMAGES, LAYOUTS, BucketCase, Case, kinds
 from tests.support.seeds import seeds
-from triplestore.storage import bucket
 
 CASES = 10
 """Of each seed."""
@@ -60,7 +59,7 @@ def test_damaged_objects(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In an object store, read whole and by ranges of bytes."""
-    monkeypatch.setattr(bucket, "WHOLE", 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.batch", 1)
     dice, told = random.Random(seed), Counter[str]()
     name = ("blocks", "whole")[seed % 2]
     case = BucketCase(whole[name], tmp_path, LAYOUTS[name], lake, cached)

@@ -12,7 +12,6 @@ from rdflib import Literal, URIRef
 from tests.conftest import MakeStore
 from triplestore import Store
 from triplestore.server.readers import Readers
-from triplestore.storage import patches
 from triplestore.storage.manifest import signed
 from triplestore.storage.retention import Retention
 from triplestore.storage.vacuum import vacuum
@@ -31,7 +30,7 @@ def files_of(store: Store) -> dict[str, int]:
 
 @pytest.mark.long_on_spark
 def test_files_stay_few(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patches, "MANY", 4)
+    monkeypatch.setattr("triplestore.storage.thresholds.Thresholds.files", 4)
     store = make_store(["none"])
     for n in range(14):
         algorithm = "rematerialise" if n in (6, 7) else "auto"  # by the engine's tables, too
@@ -46,7 +45,7 @@ def test_files_stay_few(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) 
 
 def test_readers_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where small files were merged, and back to an older version, whose numbers are given to other terms then."""
-    monkeypatch.setattr(patches, "MANY", 3)
+    monkeypatch.setattr("triplestore.storage.thresholds.Thresholds.files", 3)
     query = "SELECT ?o { ?s <http://ex/p> ?o }"
     with Store.create(tmp_path / "kg", ["none"]) as store:
         store.update(add=[triple(n) for n in range(20)])

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,8 @@ def store(make_store: MakeStore) -> Store:
 @pytest.fixture
 def long(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store whose answers come in several pieces."""
-    monkeypatch.setattr("triplestore.engine.written.BATCH", 2048)
-    monkeypatch.setattr(import_module("triplake.sparql.query"), "AT_ONCE", 10)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.rows", 2048)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", 10)
     students = ((EX[f"s{i}"], RDF.type, EX.Student) for i in range(5000))
     return make_store(["rdfs"], add=[(EX.Student, RDFS.subClassOf, EX.Person), *students])
 

@@ -29,7 +29,6 @@ from triplestore.storage.retention import DEFAULT, Retention
 from triplestore.storage.vacuum import vacuum
 from triplestore.storage.verify import examine, verify
 from triplestore.storage.versions import Versions
-from triplestore.write import transaction
 
 
 def triple(name: str) -> tuple[URIRef, URIRef, Literal]:
@@ -187,7 +186,7 @@ def test_the_store_s_rule(kg: Path) -> None:
 @pytest.mark.parametrize("rule", [DEFAULT, Retention()])
 def test_writers_tidy_up(tmp_path: Path, rule: Retention, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what a reader reads, whatever its process: it asks on."""
-    monkeypatch.setattr(transaction, "EVERY", 8)
+    monkeypatch.setattr("triplestore.storage.thresholds.Thresholds.every", 8)
     with Store.create(tmp_path / "kg", ["none"]) as store:
         store.retention = replace(rule, versions=3, days=0.0) if rule.versions else rule
         store.update(add=[triple("a")])

@@ -22,8 +22,8 @@ from triplestore.server.faults import HttpError, http_error
 from triplestore.server.readers import Readers
 from triplestore.storage import leases
 from triplestore.storage.manifest import FORMAT
-from triplestore.storage.patches import MANY
 from triplestore.storage.place import Place
+from triplestore.storage.thresholds import THRESHOLDS
 from triplestore.storage.verify import verify
 from triplestore.storage.versions import Versions
 
@@ -216,7 +216,7 @@ def test_verify_of_commands_that_open_no_engine(kg: Path, tmp_path: Path) -> Non
 def test_a_rewritten_file_hides_no_damage(kg: Path, tmp_path: Path) -> None:
     """Compacting, copying and merging read what they write anew, so they look at it first."""
     with Store.open(kg) as store:
-        for n in range(MANY - len(Versions(kg).read().files_of("asserted").files)):
+        for n in range(THRESHOLDS.files - len(Versions(kg).read().files_of("asserted").files)):
             store.update(add=[triple(f"m{n}")])
         file = Versions(kg).read().files_of("asserted").files[-1]
         for _ in flipped(kg / "data" / file.path, random.Random(7)):
@@ -229,7 +229,7 @@ def test_a_rewritten_file_hides_no_damage(kg: Path, tmp_path: Path) -> None:
                     rewriting()
             assert not (tmp_path / "copy").exists()
         store.update(add=[triple("x")])
-        assert len(Versions(kg).read().files_of("asserted").files) < MANY
+        assert len(Versions(kg).read().files_of("asserted").files) < THRESHOLDS.files
 
 
 class TestCommand:

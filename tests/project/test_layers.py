@@ -36,7 +36,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 ONLY: dict[str, tuple[str, ...]] = {
     "triplestore.model": (),
-    "triplestore.engine": ("triplestore.model.errors", "triplestore.model.processes", "triplestore.model.stopping"),
+    "triplestore.engine": tuple(
+        f"triplestore.model.{part}" for part in ("errors", "processes", "stopping", "thresholds")
+    ),
     "triplake.rulesets": ("triplestore.model",),
     "triplestore.expressions": ("triplestore.model", "triplestore.dictionary", "triplestore.engine"),
     "triplestore.compile": ("triplestore.model", "triplestore.expressions", "triplestore.engine.dialect"),

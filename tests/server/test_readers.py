@@ -18,10 +18,10 @@ from rdflib.namespace import OWL, XSD
 
 from tests.conftest import ENGINES
 from tests.support.endless import endless
-from triplake.sparql.query import AT_ONCE
 from triplestore import Store
 from triplestore.model.errors import EngineError, MemoryLimitError, StoppedError
-from triplestore.read.query import VERY_OFTEN
+from triplestore.model.thresholds import SIZES
+from triplestore.read.thresholds import THRESHOLDS
 from triplestore.read.workspace import Workspace
 from triplestore.server.readers import Readers
 
@@ -231,7 +231,7 @@ def test_long_answers_in_a_stream(tmp_path: Path) -> None:
             f"CONSTRUCT {{ ?a <{EX}q> ?b ; <{EX}r> ?x }} WHERE {{ {pairs} }}",
         ):
             whole = list(store.query(text).tokens())
-            assert len(whole) > 2 * AT_ONCE
+            assert len(whole) > 2 * SIZES.small
             with readers.reading() as (opened, _):
                 for asked in (store, opened):
                     found = list(asked.query(text, stream=True).tokens())
@@ -279,7 +279,7 @@ def test_what_is_asked_very_often(tmp_path: Path) -> None:
         for number in range(4):
             name, gone = term(f"n{number}"), term(f"n{number - 1}")
             store.update(add=[(name, RDF.type, term("A")), (name, OWL.sameAs, term(f"m{number}"))])
-            for _ in range(VERY_OFTEN + 1):
+            for _ in range(THRESHOLDS.very_often + 1):
                 assert {str(x) for (x,) in store.query(f"SELECT ?x {{ <{name}> <{OWL.sameAs}> ?x }}")} == {
                     str(name), f"{EX}m{number}"
                 }  # fmt: skip

@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from tests.support.server import OPEN, PATIENCE, QUERY, add, eventually, people, request, sent, serving, spoken
+from triplestore.model.thresholds import SIZES
 from triplestore.server import guard
 from triplestore.server.bodies import FORM, parameters
-from triplestore.server.held import SMALL, Held, Room
+from triplestore.server.held import Held, Room
 from triplestore.server.settings import MAX_QUERY, Access, Limits
 
 ACCESS = Access(("s3cret",), hosts=OPEN.hosts)
@@ -70,7 +71,7 @@ def test_bodies_that_stop_share_the_room(template: Path, monkeypatch: pytest.Mon
         opened = [stack.enter_context(socket.create_connection(address, timeout=PATIENCE)) for _ in range(2)]
         for connection in opened:
             connection.sendall(request(line, body, f"Content-Type: {QUERY}\r\n", length=size))
-        eventually(lambda: room.taken == 2 * (len(body) - SMALL))
+        eventually(lambda: room.taken == 2 * (len(body) - SIZES.piece))
         answer = sent(client, large, QUERY)
         assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5"), answer.text
         assert people(client) == ["a"]
@@ -82,24 +83,24 @@ def test_bodies_that_stop_share_the_room(template: Path, monkeypatch: pytest.Mon
 
 
 def test_the_room_is_given_back_whatever_is_refused() -> None:
-    room = Room(10 * SMALL)
+    room = Room(10 * SIZES.piece)
     held = [Held(room, address) for address in "aab"]
     for one in held:
-        one.add(SMALL, True)
+        one.add(SIZES.piece, True)
     assert room.taken == 0
-    held[0].add(5 * SMALL, True)
+    held[0].add(5 * SIZES.piece, True)
     with pytest.raises(guard.HttpError):
         held[1].add(1, True)
-    held[1].add(4 * SMALL, False)
+    held[1].add(4 * SIZES.piece, False)
     with pytest.raises(guard.HttpError):
-        held[2].add(SMALL, True)
+        held[2].add(SIZES.piece, True)
     for one in held:
         one.free()
     assert (room.taken, dict(room.of)) == (0, {})
 
 
 def test_parameters_are_those_of_the_standard_library() -> None:
-    values = ["", "a b", "é😀", "%", "+&=", "x" * SMALL + "é" * SMALL, "😀" * SMALL]
+    values = ["", "a b", "é😀", "%", "+&=", "x" * SIZES.piece + "é" * SIZES.piece, "😀" * SIZES.piece]
     encoded = "&".join([*(f"v={quote_plus(value)}" for value in values), "blank=", "bare", "", "raw=é%2", "a=b=c"])
     assert parameters(encoded) == parse_qs(encoded, keep_blank_values=True)
     assert parameters(encoded)["v"] == values

@@ -30,7 +30,6 @@ from tests.support.server import (
     serving_with,
 )
 from triplestore import Store
-from triplestore.server import spooled
 from triplestore.server.settings import Limits
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ class TestLimits:
         self, large: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """As much as it takes."""
-        monkeypatch.setattr(spooled, "_SPOOLED", 1 << 16)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.block", 1 << 16)
         monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
         with serving(large) as client:
             for rows_, status in ((1_000, 200), (10_000, 400)):

@@ -18,6 +18,7 @@ import pytest
 from tests.conftest import ENGINES
 from tests.support.server import OPEN, eventually, serving
 from triplestore import Store
+from triplestore.model.thresholds import SIZES
 from triplestore.server import broadcast
 from triplestore.server.settings import Access, StreamSettings
 from triplestore.streams import posted
@@ -143,11 +144,11 @@ def test_who_reads_nothing_holds_up_nobody(store: Path, monkeypatch: pytest.Monk
 
 def test_who_reads_slowly_holds_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it has not read of one that is let go of it does not get: its event has no end."""
-    monkeypatch.setattr(broadcast, "KEPT_BYTES", 5 * broadcast.PIECE)
+    monkeypatch.setattr(broadcast, "KEPT_BYTES", 5 * SIZES.piece)
     channel, pieces = broadcast.Channel(StreamQuery.of(ALARMS)), list[bytes]()
 
     def add(time: int) -> None:
-        channel.add(Answer("", "ask", "rstream", time - 1, time, (), []), b"x" * (3 * broadcast.PIECE))
+        channel.add(Answer("", "ask", "rstream", time - 1, time, (), []), b"x" * (3 * SIZES.piece))
 
     async def follow() -> None:
         add(1)
@@ -158,7 +159,7 @@ def test_who_reads_slowly_holds_no_answer(monkeypatch: pytest.MonkeyPatch) -> No
 
     asyncio.run(follow())
     assert len(pieces) == 3
-    assert pieces[-1] == b"x" * broadcast.PIECE
+    assert pieces[-1] == b"x" * SIZES.piece
 
 
 @pytest.mark.long

@@ -21,9 +21,9 @@ from triplestore import Store
 from triplestore.engine import Engine
 from triplestore.model.errors import StoppedError
 from triplestore.model.stopping import Stop, check, heeding, interrupting
+from triplestore.model.thresholds import SIZES
 from triplestore.server.jobs import Answer, Job
 from triplestore.server.settings import Limits
-from triplestore.server.spooled import BUFFER
 from triplestore.server.work import Service
 
 MANY = "".join(f"<urn:s{number}> <urn:p{number % 7}> <urn:o{number % 97}> .\n" for number in range(3_000))
@@ -168,7 +168,7 @@ def test_the_engine_of_another_job_is_not_interrupted() -> None:
             yield self, Engine()
             order.append("given back")
 
-    job = Job(Given(), lambda store: Answer("text/plain", iter(["x" * BUFFER, "y"])), {})  # type: ignore[arg-type]
+    job = Job(Given(), lambda store: Answer("text/plain", iter(["x" * SIZES.piece, "y"])), {})  # type: ignore[arg-type]
     job.start()
     stopping = threading.Thread(target=job.stop, args=("enough",))
     stopping.start()

@@ -79,11 +79,11 @@ class Layout:
     def used(self) -> Iterator[None]:
         """Stores are made so, and files count as large."""
         with small_pages(self.page), pytest.MonkeyPatch.context() as patch:
-            patch.setattr("triplestore.storage.statistics.FEW", 0)
+            patch.setattr("triplestore.model.thresholds.Sizes.small", 0)
             if self.block is not None:
                 patch.setattr("triplestore.engine.verification.BLOCK", self.block)
-                patch.setattr("triplestore.engine.verification.WITH_BLOCKS", 0)
-                patch.setattr("triplestore.engine.verification.WHOLE", 0)
+                patch.setattr("triplestore.model.thresholds.Sizes.block", 64)
+                patch.setattr("triplestore.engine.thresholds.Thresholds.whole", 0)
             yield
 
     def make(self, path: Path) -> None:

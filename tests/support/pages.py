@@ -35,7 +35,7 @@ def small_pages(rows: int | None) -> Iterator[None]:
         return
     before = [(table, table.page) for table in (ASSERTED, FACT)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("triplestore.write.in_memory.PAGED", rows)
+        patch.setattr("triplestore.model.thresholds.Sizes.small", rows)
         for table, _ in before:
             object.__setattr__(table, "page", rows)  # it is frozen, and known by many names
         try:

@@ -1,5 +1,5 @@
-"""No size threshold of the code changes a result: random closures, maintenance, updates and queries, with each at 0 and
-at 1."""
+"""No size or threshold changes a result: random closures, maintenance, updates and queries, with each at its least
+value and at a very large one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.random_tangles import tangle
 from tests.support.sparql_random import everywhere, random_grouped_query, random_path_query, random_query
 from tests.support.stores import as_terms
 from tests.support.tangles import check
-from tests.support.thresholds import Row, rows, set_threshold
+from tests.support.thresholds import classes, set_fields, values
 from triplestore import Store
 from triplestore.engine.duckdb import DuckDBEngine
 from triplestore.model.terms import OWL, RDFS
@@ -28,44 +28,49 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.long
 
-EMBEDDED: Final = [row for row in rows() if row.kind in ("threshold", "batch") and ".spark." not in row.constant.module]
-SPARK: Final = [row for row in rows() if row.kind in ("threshold", "batch") and ".spark." in row.constant.module]
-ON_SPARK_TOO: Final = [
-    row for row in EMBEDDED if str(row.constant) in ("materialise.statements.INLINE", "materialise.same_as.FEW_SHARE")
-]
+ALSO_ZERO: Final = ("triplestore.model.small", "triplestore.engine.in_driver")
+ON_SPARK: Final = ("rows_per_file", "parts", "in_driver", "one_thread", "inline", "share", "rows")
+
+Case = tuple[str, float]
 
 
-def cases(found: list[Row]) -> list[Any]:
-    """Each threshold at 0 and at 1; a batch of nothing is none."""
-    return [
-        pytest.param(row, value, id=f"{row.constant}={value}")
-        for row in found
-        for value in ((1,) if row.kind == "batch" else (0, 1))
-    ]
+def cases() -> list[Case]:
+    """Each field at its least value, which takes the way of large data, and so large that all data are small."""
+    found: list[Case] = []
+    for name, value in values().items():
+        if isinstance(value, float):
+            found += [(name, 0.0), (name, 1000 * value)]
+        else:
+            found += [(name, number) for number in (*([0] if name in ALSO_ZERO else []), 1, 1000 * value)]
+    return found
+
+
+EMBEDDED: Final = [case for case in cases() if not case[0].startswith("triplestore.engine.")]
+SPARK: Final = [case for case in cases() if case[0].rpartition(".")[2] in ON_SPARK]
 
 
 @pytest.fixture
 def thresholds(request: pytest.FixtureRequest) -> Iterator[str]:
-    """One threshold of the code at another value."""
-    row, value = request.param
+    """One field at another value."""
+    name, value = request.param
+    package, _, field = name.rpartition(".")
     with pytest.MonkeyPatch.context() as patch:
-        set_threshold(patch, row.constant, value)
-        yield f"{row.constant} = {value}"
+        set_fields(patch, classes()[package], **{field: value})
+        yield f"{name} = {value}"
 
 
 @pytest.fixture
 def turn(request: pytest.FixtureRequest) -> int:
-    """A number that goes round the thresholds: each takes its turn with one of several data sets."""
-    row, value = request.node.callspec.params["thresholds"]
-    return EMBEDDED.index(row) + int(value)
+    """A number that goes round the cases: each takes its turn with one of several data sets."""
+    return EMBEDDED.index(request.node.callspec.params["thresholds"])
 
 
-def each(found: list[Row], half: int | None = None) -> pytest.MarkDecorator:
-    """Every threshold at its other values. half: 0 or 1, every second case, so that two tests share them."""
-    given = [pytest.param((p.values[0], p.values[1]), id=p.id) for p in cases(found)]
-    if half is not None:
-        given = [case for number, case in enumerate(given) if (number // 2 + number) % 2 == half]
-    return pytest.mark.parametrize("thresholds", given, indirect=True)
+def each(found: list[Case], half: int | None = None) -> pytest.MarkDecorator:
+    """Every case. half: 0 or 1, every second one, so that two tests share them."""
+    chosen = found if half is None else found[half::2]
+    return pytest.mark.parametrize(
+        "thresholds", chosen, indirect=True, ids=[f"{name}={value}" for name, value in chosen]
+    )
 
 
 @pytest.fixture
@@ -163,7 +168,7 @@ def tour(folder: Path, engine: str = "duckdb", spark: SparkSession | None = None
 
 
 @pytest.mark.spark
-@each([*SPARK, *ON_SPARK_TOO])
+@each(SPARK)
 def test_what_is_read_on_spark(usual: dict[str, Any], thresholds: str, tmp_path: Path, spark: SparkSession) -> None:
     found = tour(tmp_path, "spark", spark)
     for what, value in usual.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +24,7 @@ from triplestore.cli.options import (
     warn_of_violations,
 )
 from triplestore.model.errors import UsageError
+from triplestore.model.thresholds import SIZES
 
 if TYPE_CHECKING:
     from triplestore.model.report import UpdateReport
@@ -47,12 +48,8 @@ class _WithBatch(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         bare = [a == "--batch" and not following.isdigit() for a, following in zip(args, [*args[1:], ""], strict=True)]
-        given = [f"{a}={BATCH}" if is_bare else a for a, is_bare in zip(args, bare, strict=True)]
+        given = [f"{a}={SIZES.objects}" if is_bare else a for a, is_bare in zip(args, bare, strict=True)]
         return super().parse_args(ctx, given)
-
-
-BATCH: Final = 1000
-"""Transactions that `update --batch` puts together, where it does not say how many."""
 
 
 @click.command(cls=_WithBatch)

@@ -27,6 +27,7 @@ from triplestore.compile.schema import (
     matched,
     matches,
 )
+from triplestore.compile.thresholds import THRESHOLDS
 from triplestore.compile.unify import Reading, Unifier, parted, readings
 from triplestore.model.rule import (
     Atom,
@@ -56,9 +57,6 @@ Place = tuple[int, int, Rule, Atom | None]
 
 UNKNOWN: Final = -1
 """The id of a constant that no term of the store is."""
-
-WAYS: Final = 64
-"""Ways through the lists of a rule that are tried for a proof, where cells have several rdf:first or rdf:rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +230,12 @@ class Backward:
                 keys.append(list_of(element) if together else f"{len(keys)}")
                 groups.setdefault(keys[-1], []).append(element)
         found = [self._ways(group, binding) for group in groups.values()]
-        for ways in islice(product(*found), WAYS):
+        for ways in islice(product(*found), THRESHOLDS.ways):
             chosen = dict(zip(groups, ways, strict=True))
             cells = [chosen[key] for key in keys]
             elements = [e for e in plain.body if isinstance(e, ListOf | MemberOf)]
             places = [self._places(e, each, binding) for e, each in zip(elements, cells, strict=True)]
-            for place in islice(product(*places), WAYS * WAYS):
+            for place in islice(product(*places), THRESHOLDS.ways * THRESHOLDS.ways):
                 yield from self._with_cells(rule, plain, head, binding, cells, place)
 
     def _places(self, element: ListOf | MemberOf, cells: tuple[Cell, ...], binding: Binding) -> list[int]:
@@ -373,10 +371,11 @@ class Backward:
         return not isinstance(element.position, Var) or binding[element.position.name] == index
 
     def _ways(self, group: Sequence[ListOf | MemberOf], binding: Binding) -> list[tuple[Cell, ...]]:
-        """The cells of the lists that agree with the binding, `WAYS` at most. group: what the rule says of one list."""
+        """The cells of the lists that agree with the binding, `THRESHOLDS.ways` at most. group: the elements about
+        one list."""
         source = self._id(group[0].list)
         start = binding[source] if isinstance(source, str) else self._normal(source)
-        return list(islice(self._agreeing(group, start, binding), WAYS))
+        return list(islice(self._agreeing(group, start, binding), THRESHOLDS.ways))
 
     def _agreeing(self, group: Sequence[ListOf | MemberOf], start: int, binding: Binding) -> Iterator[tuple[Cell, ...]]:
         wanted: list[int] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Self
 
 from triplestore.compile.keys import Equation, Side, equations, is_among, part_of
 from triplestore.compile.plan import (
@@ -33,15 +33,12 @@ from triplestore.compile.plan import (
     V,
     equated,
 )
+from triplestore.compile.thresholds import THRESHOLDS
 from triplestore.engine.dialect import Dialect
 from triplestore.expressions import Expressions, Value, stored, token
 from triplestore.expressions.columns import reference, unmarked
 from triplestore.expressions.decoding import derived, parts_read
 from triplestore.expressions.staging import Staging
-
-TOGETHER: Final = 8
-"""Most elements about one variable that the engine joins in an order of its own. It can join any two of them, and looks
-for the best of all orders: for three keys of 12 properties that takes 4 s, and 24 do not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +371,7 @@ def where(conditions: Sequence[str]) -> str:
 def is_wide(body: Sequence[Element]) -> bool:
     """Whether too many elements are about one variable for the engine to order them."""
     about = Counter(slot for element in body for slot in set(element.slots) if isinstance(slot, V))
-    return max(about.values(), default=0) > TOGETHER
+    return max(about.values(), default=0) > THRESHOLDS.together
 
 
 def _in_order(shape: Shape, scans: Sequence[str]) -> Iterator[tuple[Element, str, Collection[Slot]]]:

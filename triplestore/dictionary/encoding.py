@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -40,13 +40,8 @@ from triplestore.model.terms import (
     spelling,
     split_literal,
 )
+from triplestore.model.thresholds import SIZES
 from triplestore.storage.manifest import Counters
-
-SMALL: Final = 500
-"""Tokens up to which a lookup names its lexical forms in the statement."""
-
-FEW: Final = 50
-"""Ids up to which terms are asked for by a list, which takes half the time to plan that a join takes."""
 
 
 def builtin_terms(engine: Workbench, name: str) -> int:
@@ -155,7 +150,7 @@ def _numbered(
             new[token], counters = FIRST_BLANK + counters.blank, replace(counters, blank=counters.blank + 1)
     if new:
         named = scratch.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
-        existing = scratch.create("equal_term", equals(engine.dialect, new)) if len(tokens) <= SMALL else "term"
+        existing = scratch.create("equal_term", equals(engine.dialect, new)) if len(tokens) <= SIZES.objects else "term"
         _, counters = _settled(engine, name, named, existing, before, counters)
         if (counters.equal_valued, counters.ill_typed) != (before.equal_valued, before.ill_typed):
             special = engine.query(f"SELECT id, value, ill_typed FROM {name}").to_pydict()
@@ -229,7 +224,7 @@ class _Ids:
 def _number(engine: Workbench, scratch: Scratch, occurring: str, counters: Counters) -> _Ids:
     """The ids of the tokens in table `occurring` (token)."""
     existing, rows = "term", count(engine, occurring)
-    if rows <= SMALL:
+    if rows <= SIZES.objects:
         tokens = engine.query(f"SELECT token FROM {occurring}").column(0).to_pylist()
         existing = scratch.create("known_term", candidates(engine.dialect, tokens))
     known = f"SELECT {token_sql()} AS token, t.id FROM {existing} t"
@@ -273,8 +268,8 @@ def lookup(engine: Queries, tokens: Iterable[str]) -> dict[str, int]:
     """The ids of those tokens that are in the dictionary."""
     found: dict[str, int] = {}
     ordered = sorted(set(tokens))
-    for start in range(0, len(ordered), SMALL):
-        found |= _found(engine, {*ordered[start : start + SMALL]})
+    for start in range(0, len(ordered), SIZES.objects):
+        found |= _found(engine, {*ordered[start : start + SIZES.objects]})
     return found
 
 
@@ -289,10 +284,10 @@ def decode(engine: Queries, ids: Iterable[int]) -> dict[int, str]:
     """The tokens of ids, for the few that are printed. Ids that the dictionary lacks are left out."""
     ordered = sorted(set(ids))
     found: dict[int, str] = {}
-    for start in range(0, len(ordered), SMALL):
-        part = ordered[start : start + SMALL]
+    for start in range(0, len(ordered), SIZES.objects):
+        part = ordered[start : start + SIZES.objects]
         source = f"term t WHERE t.id IN ({', '.join(map(str, part))})"
-        if len(part) > FEW:  # a join passes its keys down to the scan, a long IN does not
+        if len(part) > SIZES.inline:  # a join passes its keys down to the scan, a long IN does not
             source = f"(VALUES {', '.join(f'({i})' for i in part)}) a(id) JOIN term t ON t.id = a.id"
         found.update(_terms(engine, source))
     return found

@@ -16,12 +16,10 @@ import numpy.typing as npt
 from triplestore.engine import Queries
 from triplestore.engine.arrow import as_numpy, binary_words
 from triplestore.model.tables import token_sql
+from triplestore.model.thresholds import SIZES
 
 WORDS: Final = 2
 """Words of eight bytes of a fingerprint."""
-
-LOOSE: Final = 65_536
-"""New tokens up to which they are kept apart, before they are sorted in."""
 
 Words = npt.NDArray[np.int64]
 
@@ -68,7 +66,7 @@ class Fingerprints:
     def add(self, new: Mapping[str, int]) -> None:
         """Know the ids of more tokens, which had none."""
         self._new.update(new)
-        if len(self._new) > LOOSE:
+        if len(self._new) > SIZES.loose:
             prints = np.concatenate((np.stack((self._first, self._second), axis=1), fingerprints(self._new)))
             ids = np.concatenate((self._ids, np.fromiter(self._new.values(), dtype=np.int64)))
             self._sort(prints, ids)

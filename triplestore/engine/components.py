@@ -7,19 +7,15 @@ Engines use it for edge lists that fit in the driver's memory.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.model.errors import EngineError
+from triplestore.model.thresholds import SIZES
 
 Ids = npt.NDArray[np.int64]
-
-DENSE: Final = 8
-"""Ids that the range of the nodes may hold for each edge, to be numbered by a table of that range."""
 
 
 def connected_components(edges: pa.Table) -> pa.Table:
@@ -36,7 +32,7 @@ def _numbered(a: Ids, b: Ids) -> tuple[Ids, Ids, Ids]:
     if len(a) == 0:
         return a, a, b
     low, high = int(min(a.min(), b.min())), int(max(a.max(), b.max()))
-    if high - low > DENSE * len(a):
+    if high - low > SIZES.look_ups * len(a):
         nodes, places = np.unique(np.concatenate([a, b]), return_inverse=True)
         return nodes, places[: len(a)], places[len(a) :]
     present = np.zeros(high - low + 1, dtype=np.bool_)

@@ -8,6 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from triplestore.model.thresholds import SIZES
+
 Ids = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
@@ -83,7 +85,7 @@ class Growing:
         if not len(new):
             return
         self._levels.append(new)
-        while len(self._levels) > 1 and len(self._levels[-2]) <= _RATIO * len(self._levels[-1]):
+        while len(self._levels) > 1 and len(self._levels[-2]) <= SIZES.much * len(self._levels[-1]):
             last = self._levels.pop()
             self._levels[-1] = merged(self._levels[-1], last)
 
@@ -97,10 +99,6 @@ class Growing:
                 self._levels[number] = minus(level, values[here])
         self._levels = [level for level in self._levels if len(level)]
         return found
-
-
-_RATIO: Final = 4
-"""A level of a `Growing` set is merged with the next one up unless that has more than so many times its values."""
 
 
 def combinations(columns: Sequence[Ids]) -> tuple[Ids, Ids]:

@@ -20,24 +20,14 @@ from typing import Any, Final
 import numpy as np
 
 from triplestore.engine.protocol import Blocks, WrittenFile
+from triplestore.engine.thresholds import THRESHOLDS
+from triplestore.model.thresholds import SIZES
 
 BLOCK: Final = 64 << 10
 """Bytes of a block that has a checksum of its own."""
 
 MOST_BLOCKS: Final = 4096
 """Blocks of a file; larger files have larger blocks, so that manifests stay small."""
-
-WITH_BLOCKS: Final = 1 << 20
-"""Bytes from which on a file has a checksum for each block besides that of the whole."""
-
-WHOLE: Final = 32 << 20
-"""Bytes up to which a file is compared whole before an engine reads any of it."""
-
-_REMEMBERED: Final = 4096
-"""Files whose comparison is remembered, those used last."""
-
-_CHUNK: Final = 1 << 20
-"""Bytes that are read at a time."""
 
 CHANGED: Final = "is not what was written (its checksum differs)"
 
@@ -48,7 +38,7 @@ class AlteredError(OSError):
 
 def is_large(file: WrittenFile) -> bool:
     """Whether a file is so large that only the blocks are compared that are read."""
-    return file.blocks is not None and file.bytes > WHOLE
+    return file.blocks is not None and file.bytes > THRESHOLDS.whole
 
 
 class Digest:
@@ -56,7 +46,7 @@ class Digest:
 
     def __init__(self, size: int) -> None:
         self._sha256, self._block = hashlib.sha256(), block_size(size)
-        self._crcs: list[int] | None = [] if size >= WITH_BLOCKS else None
+        self._crcs: list[int] | None = [] if size >= SIZES.block else None
         self._crc = self._filled = 0
 
     def update(self, data: bytes) -> None:
@@ -127,7 +117,7 @@ class _Known:
             if found is None:
                 count = 1 if file.blocks is None else -(-file.bytes // file.blocks.size)
                 found = self._files[key] = bytearray(count)
-                if len(self._files) > _REMEMBERED:
+                if len(self._files) > SIZES.remembered:
                     self._files.popitem(last=False)
             else:
                 self._files.move_to_end(key)
@@ -156,7 +146,7 @@ def compare(path: str | Path, file: WrittenFile) -> None:
             known[0] = 1
             return
         reader = _Reader(path, file, _part_of(opened), known)
-        step = max(_CHUNK // file.blocks.size, 1)
+        step = max(SIZES.block // file.blocks.size, 1)
         for first in range(0, len(known), step):
             reader.check(first, min(first + step, len(known)))
 

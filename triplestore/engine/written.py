@@ -15,12 +15,7 @@ import pyarrow.parquet as pq
 from triplestore.engine.disk import naming
 from triplestore.engine.protocol import TURNED, WrittenFile
 from triplestore.engine.verification import Digest, remember
-
-BATCH: Final = 100_000
-"""Rows of a batch of an answer that is streamed, at most."""
-
-BATCH_BYTES: Final = 16 << 20
-"""Bytes of such a batch, if it has more than `AT_ONCE` rows."""
+from triplestore.model.thresholds import SIZES
 
 AT_ONCE: Final = 2_048
 """Rows that an engine hands out at a time: those of DuckDB's vectors."""
@@ -29,11 +24,10 @@ DIFFERENCES: Final = "DELTA_BINARY_PACKED"
 """The encoding of Parquet for numbers that are sorted, or near their neighbours. Against plain numbers, or a
 dictionary of them, the ids of a store take a quarter of the room, and a third of the time to write and to read."""
 
-_BLOCK: Final = 1 << 20
-"""Bytes of a file that are read at a time."""
 
-
-def gathered(batches: Iterable[pa.RecordBatch], most: int = BATCH, size: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+def gathered(
+    batches: Iterable[pa.RecordBatch], most: int = SIZES.rows, size: int = SIZES.batch
+) -> Iterator[pa.RecordBatch]:
     """Small batches as larger ones, of so many rows and bytes at most."""
     found: list[pa.RecordBatch] = []
     rows = held = 0
@@ -54,7 +48,7 @@ def finished(path: Path, rows: int, name: str = "") -> WrittenFile:
         os.fsync(file.fileno())
         stat = os.fstat(file.fileno())
         digest = Digest(stat.st_size)
-        while block := file.read(_BLOCK):
+        while block := file.read(SIZES.block):
             digest.update(block)
         written = WrittenFile(name or path.name, rows, stat.st_size, digest.sha256, blocks=digest.blocks())
     remember(written, stat)
@@ -89,7 +83,7 @@ def _write(rows: pa.Table, path: Path, group: int) -> WrittenFile:
 def blocks_of(path: Path) -> Iterator[bytes]:
     """The bytes of a file."""
     with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(SIZES.block):
             yield block
 
 

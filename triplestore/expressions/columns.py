@@ -12,10 +12,9 @@ from collections.abc import Callable
 from operator import methodcaller
 from typing import Final
 
-_MARK: Final = "\ud800"
+from triplestore.expressions.thresholds import THRESHOLDS
 
-_SHORT: Final = 40
-"""Characters of SQL that are as well repeated."""
+_MARK: Final = "\ud800"
 
 
 def reference(name: str) -> str:
@@ -35,4 +34,4 @@ unmarked: Final[Callable[[str], str]] = methodcaller("replace", _MARK, "")
 def is_repeatable(sql: str) -> bool:
     """Whether SQL is as well repeated as made a column: it is short, and calls no function, or a literal. (A bracket in
     a literal costs a column, no more.)"""
-    return "(" not in sql and (len(sql) <= _SHORT or re.fullmatch("'[^']{,80}'", sql) is not None)
+    return "(" not in sql and (len(sql) <= THRESHOLDS.short or re.fullmatch("'[^']{,80}'", sql) is not None)

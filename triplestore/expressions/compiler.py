@@ -12,12 +12,13 @@ from triplestore.expressions.compare import equality_key, equals, less, same_ter
 from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.evaluation import MANY, Program, is_operator, weight
+from triplestore.expressions.evaluation import Program, is_operator, weight
 from triplestore.expressions.functions import FUNCTIONS, KEEPING
 from triplestore.expressions.membership import among, listed
 from triplestore.expressions.regex import read, replacement
 from triplestore.expressions.strings import replaced
 from triplestore.expressions.terms import TRUE
+from triplestore.expressions.thresholds import THRESHOLDS
 from triplestore.expressions.values import (
     ERROR,
     STRING,
@@ -44,9 +45,6 @@ PARTS: Final = ("kind", "text", "datatype", "lang", "rank", "decimal", "inexact"
 
 Stage = Callable[[Value], Value]
 """Makes columns of a value's parts, so that what is built on it names them instead of repeating them."""
-
-_LONG: Final = 400
-"""Characters of SQL from which a value becomes columns."""
 
 _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=", "SAMETERM")
@@ -93,14 +91,8 @@ def _waits(expression: Expression, asked: bool = True) -> bool:
     if not is_operator(expression):
         return not asked and _may_fail(expression)
     assert isinstance(expression, Call)
-    lazy = expression.name in ("IF", "COALESCE", "&&", "||") and len(expression.arguments) <= _IN_TURN
+    lazy = expression.name in ("IF", "COALESCE", "&&", "||") and len(expression.arguments) <= THRESHOLDS.operands
     return any(_waits(part, asked and not (lazy and place)) for place, part in enumerate(expression.arguments))
-
-
-_IN_TURN: Final = 100
-"""Operands of &&, || and COALESCE up to which one that may go beyond a limit is evaluated only where those before it
-have not decided: each has a condition on all of these, so the SQL grows with the square. Of more, all are evaluated in
-every row."""
 
 
 def _no_exists(test: Exists) -> str:
@@ -128,7 +120,7 @@ class Expressions:
     now: str | None = None
     refusing: bool = True
     triples: bool = True
-    least: int = MANY
+    least: int = THRESHOLDS.heavy
     rows: dict[str, Value] = field(default_factory=dict)
     """What is unique to a solution, once there is such a thing."""
     kept: dict[str, str] = field(default_factory=dict)
@@ -147,7 +139,7 @@ class Expressions:
                 return self.stage(parsed(self.dialect, self.keep, self._evaluated(expression)))
             case Call(name, arguments):
                 found = self._call(name, arguments)
-                if sum(len(getattr(found, part)) for part in PARTS) > _LONG:
+                if sum(len(getattr(found, part)) for part in PARTS) > THRESHOLDS.long:
                     return self.stage(found)
                 return found
 
@@ -197,7 +189,9 @@ class Expressions:
     def _in_turn(self, name: str, parts: Sequence[Expression]) -> Iterator[tuple[Expressions, Expression]]:
         """The operands of &&, || or COALESCE, each with what compiles it: those before it may have decided."""
         undecided: list[str] = []
-        failing = [place for place, part in enumerate(parts) if _may_fail(part)] if len(parts) <= _IN_TURN else []
+        failing = (
+            [place for place, part in enumerate(parts) if _may_fail(part)] if len(parts) <= THRESHOLDS.operands else []
+        )
         for place, part in enumerate(parts):
             one = self._where(" AND ".join(undecided), part) if undecided else self
             yield one, part

@@ -18,24 +18,14 @@ from triplestore.engine.dialect import Dialect
 from triplestore.expressions import terms
 from triplestore.expressions.limits import within
 from triplestore.expressions.terms import STRING, Term, TermError
+from triplestore.expressions.thresholds import THRESHOLDS
 from triplestore.model.expression import Call, Constant, Expression, Variable, walk
 from triplestore.model.remembering import Remembered
+from triplestore.model.thresholds import SIZES
 
 ARITHMETIC: Final = frozenset("+-*/")
 _COMPARISONS: Final = ("=", "!=", "<", ">", "<=", ">=", "SAMETERM")
 OPERATORS: Final = ("&&", "||", "!", "IF", "COALESCE", "IN", "NOT IN", "CONCAT", "plus", "negate", *_COMPARISONS)
-
-FEW: Final = 20
-"""The `weight` from which expressions over few rows are evaluated here."""
-
-MANY: Final = 2_000
-"""The `weight` from which all are: an engine would plan for seconds."""
-
-ROWS: Final = 2_000
-"""Rows up to which planning a long expression takes longer than evaluating it."""
-
-_DEEPEST: Final = 150
-"""Levels of an expression that are evaluated here: as many frames of Python's stack."""
 
 _WEIGHTS: Final = {"plus": 5, "negate": 5, "IF": 2, "CONCAT": 2, "COALESCE": 2, "&&": 0, "||": 0, "!": 0}
 
@@ -50,7 +40,7 @@ def is_volatile(expression: Expression) -> bool:
 
 def least(rows: float, dialect: Dialect) -> int:
     """The weight from which expressions over so many rows are evaluated here."""
-    return FEW if rows <= ROWS or dialect.plans_slowly else MANY
+    return THRESHOLDS.cheap if rows <= SIZES.objects or dialect.plans_slowly else THRESHOLDS.heavy
 
 
 def is_operator(expression: Expression) -> bool:
@@ -67,7 +57,7 @@ def weight(expression: Expression) -> int:
     """How long an engine plans the operators at the top of an expression, in milliseconds, roughly; 0 if they are
     nested too deeply to be evaluated here."""
     found, level = 0, [expression]
-    for _ in range(_DEEPEST):
+    for _ in range(THRESHOLDS.deepest):
         calls = [one for one in level if isinstance(one, Call) and is_operator(one)]
         if not calls:
             return found
@@ -116,12 +106,9 @@ class Program:
 
     @property
     def text(self) -> str:
-        """The program, packed if it is long: engines copy it for each row of a batch."""
+        """The program, packed: engines copy it for each row of a batch."""
         plain = json.dumps(self.steps, separators=(",", ":"))
-        return plain if len(plain) < _PACKED else base64.b85encode(zlib.compress(plain.encode())).decode()
-
-
-_PACKED: Final = 1_000
+        return base64.b85encode(zlib.compress(plain.encode())).decode()
 
 
 def evaluated(program: str, operands: str) -> str | None:
@@ -154,7 +141,7 @@ Step = Callable[[_Row], Term | None]
 def _unpacked(text: str) -> str:
     """The text of a program as it was before it was packed. Raises ValueError for what is none."""
     try:
-        return text if text[:1] == "[" else zlib.decompress(base64.b85decode(text)).decode()
+        return zlib.decompress(base64.b85decode(text)).decode()
     except zlib.error as error:
         raise ValueError(text) from error
 
@@ -173,10 +160,7 @@ def _compiled(text: str) -> Step:
     return steps[-1]
 
 
-_PROGRAMS: Final = 1 << 18
-"""Characters of programs that are kept compiled."""
-
-_COMPILED: Final = Remembered(_compiled, _PROGRAMS)
+_COMPILED: Final = Remembered(_compiled, THRESHOLDS.programs)
 
 
 def _once(number: int, step: Step) -> Step:

@@ -20,9 +20,11 @@ from triplestore.engine.dialect import BEYOND
 from triplestore.expressions import charsets
 from triplestore.expressions.charsets import Ranges, complement, difference, union
 from triplestore.expressions.limits import MOST_BYTES, within
+from triplestore.expressions.thresholds import THRESHOLDS
 from triplestore.model.errors import LimitError, UsageError
 from triplestore.model.remembering import Remembered
 from triplestore.model.stopping import check_for
+from triplestore.model.thresholds import SIZES
 
 if TYPE_CHECKING:
     import regex
@@ -33,10 +35,6 @@ LONGEST_TEXT: Final = 1 << 20
 """Characters of a text that is matched with back-references."""
 SECONDS: Final = 2.0
 """Seconds of processor time, of all threads of the process, for which a text is matched with back-references."""
-_WORKED_ON: Final = 1 << 24
-"""Bytes that REPLACE may make at most of a text by one call of RE2, before it is known how many it does."""
-_KEPT: Final = 1 << 14
-"""Characters of patterns that are kept compiled."""
 _SHOWN: Final = 60
 _MOST_GROUPS: Final = 9
 """Groups that RE2 names in a replacement, \\1 to \\9."""
@@ -238,7 +236,7 @@ def _read(key: str) -> Pattern:
     return found
 
 
-_PATTERNS: Final = Remembered(_read, _KEPT)
+_PATTERNS: Final = Remembered(_read, THRESHOLDS.patterns)
 
 
 def _too_much(shown: str, reason: str) -> LimitError:
@@ -563,7 +561,7 @@ class Replacement:
                 found.append(None)
                 continue
             size = len(text.encode())
-            if self.native is not None and size * self.growth <= _WORKED_ON:
+            if self.native is not None and size * self.growth <= SIZES.batch:
                 made = str(pc.replace_substring_regex(pa.array([text]), self.native, self.by)[0].as_py())
             else:
                 made = self._tried(text, size)

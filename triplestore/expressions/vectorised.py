@@ -31,11 +31,8 @@ from triplestore.model.errors import LimitError, UsageError
 from triplestore.model.legal_terms import TERM_DEPTH, is_iri
 from triplestore.model.stopping import check_for
 from triplestore.model.terms import is_absolute, resolve
+from triplestore.model.thresholds import SIZES
 from triplestore.model.triple_terms import depth, split_triple, triple_token
-
-_AT_ONCE: Final = 1 << 24
-"""Bytes of texts that are Python's at a time, who takes up to four for a character: an engine gives two thousand long
-ones together."""
 
 _LOOK: Final = 0.05
 """Seconds between two looks whether to stop."""
@@ -103,7 +100,7 @@ def _in_parts(function: Columns) -> Columns:
 
     def apply(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
         rows = len(columns[0])
-        if rows > 1 and sum(column.nbytes for column in columns) > _AT_ONCE:
+        if rows > 1 and sum(column.nbytes for column in columns) > SIZES.batch:
             halves = ([column.slice(start, rows - rows // 2) for column in columns] for start in (0, rows - rows // 2))
             return pa.concat_arrays([apply(*half) for half in halves])
         whole = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns)

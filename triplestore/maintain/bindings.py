@@ -1,7 +1,7 @@
 """Tables of bindings, which the joins of the maintenance algorithms grow, and how they are completed: the elements that
 are left are joined one after the other, and what holds is kept.
 
-No step makes more than `ROOM` rows, but for a single row that matches more. Where one would:
+No step makes more than `THRESHOLDS.room` rows, but for a single row that matches more. Where one would:
 
 * If the elements that are left, and the conditions, read few different combinations of values of the rows, only these
   combinations are completed, and the rows are joined with what comes of them. Of `x p y`, `y q z`, `z s w` with 6,000
@@ -41,14 +41,12 @@ from triplestore.maintain.budget import meter
 from triplestore.maintain.classes import Map
 from triplestore.maintain.keys import NONE, Ids, Layout, member, union
 from triplestore.maintain.relation import ALL, Relation, TooManyError
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.model.stopping import check
+from triplestore.model.thresholds import SIZES
 
 Known = tuple[Ids, Ids | None, Ids | None]
 """Of an atom, for each row: the number of its predicate, its subject and its object, where they are known."""
-
-
-SEPARATE: Final = 3
-"""Most variables that are not read in the end whose values are all joined with each other."""
 
 
 class Which(Enum):
@@ -285,14 +283,8 @@ def folding(shape: Shape, which: Which) -> Collection[Slot] | None:
         return None
     read = (shape if which is Which.OUTPUT else Shape((), shape.conditions, ())).read
     within = {slot for element in shape.body for slot in element.slots if isinstance(slot, V)}
-    return read if len(within - read) > SEPARATE else None
+    return read if len(within - read) > THRESHOLDS.separate else None
 
-
-ROOM: Final = 1 << 18
-"""Rows that one step makes at most: some 20 MB of columns."""
-
-FAN_OUT: Final = 4
-"""Rows that a step makes of one, from which on it is worth a sort to look for rows that read the same."""
 
 UNTIED: Final = 2
 """The weight of an element (`Bindings.weight`) of which at most the predicate is known."""
@@ -343,7 +335,7 @@ class Completion:
             element, relation, without = left[number]
             if self._conditions is not None and isinstance(element, Pattern) and bindings.weight(element) <= UNTIED:
                 try:
-                    if self._conditions.join_equal(bindings, left, ROOM if len(bindings.at) > 1 else ALL):
+                    if self._conditions.join_equal(bindings, left, THRESHOLDS.room if len(bindings.at) > 1 else ALL):
                         continue
                 except TooManyError as error:
                     yield from self._in_parts(bindings, left, error.total or 0, split)
@@ -352,7 +344,7 @@ class Completion:
                 assert self._conditions is not None
                 self._conditions.join(bindings, element)
             else:
-                room = ROOM if len(bindings.at) > 1 else ALL
+                room = THRESHOLDS.room if len(bindings.at) > 1 else ALL
                 others = [e for n, (e, _, _) in left.items() if n != number]
                 try:
                     self.cut |= bindings.extend(element, relation, without, self.most, others, room)
@@ -382,12 +374,12 @@ class Completion:
     def _in_parts(self, bindings: Bindings, left: Sources, matching: int, split: bool) -> Iterator[Bindings]:
         """As `of`, where the next step makes too many rows: about `matching`."""
         rows = len(bindings.at)
-        if not split and matching >= FAN_OUT * rows:
+        if not split and matching >= SIZES.much * rows:
             fewer, back = bindings.projected([element for element, _, _ in left.values()])
             if 2 * len(fewer.at) <= rows:
                 yield from self._crossed(bindings, back, self.of(fewer, left))
                 return
-        parts = min(rows, max(2, -(-min(matching, ROOM * rows) // ROOM)))
+        parts = min(rows, max(2, -(-min(matching, THRESHOLDS.room * rows) // THRESHOLDS.room)))
         for part in np.array_split(np.arange(rows, dtype=np.int64), parts):
             yield from self.of(bindings.chosen(part), left, split=True)
 
@@ -408,7 +400,9 @@ class Completion:
             at = part.at[order]
             start, end = np.searchsorted(at, back), np.searchsorted(at, back, "right")
             ends = np.cumsum(end - start)
-            cuts = np.searchsorted(ends, np.arange(ROOM, int(ends[-1]), ROOM)) if len(ends) else NONE
+            cuts = (
+                np.searchsorted(ends, np.arange(THRESHOLDS.room, int(ends[-1]), THRESHOLDS.room)) if len(ends) else NONE
+            )
             for rows in np.split(np.arange(len(back), dtype=np.int64), np.unique(cuts)):
                 counts = (end - start)[rows]
                 total = int(counts.sum())

@@ -20,6 +20,7 @@ import numpy as np
 
 from triplestore.maintain.keys import NONE, Ids
 from triplestore.model.errors import MemoryLimitError
+from triplestore.model.thresholds import SIZES
 
 _MIX: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 """Odd multipliers that spread ids over 64 bits."""
@@ -120,12 +121,6 @@ def split(frontier: Ids, chosen: Ids | None) -> tuple[Ids, Ids]:
     return frontier[mask], frontier[~mask]
 
 
-_LEAST: Final = 4
-"""The joins of an update may take one part in so many of the memory limit, however much else the process has taken."""
-
-_SMALL: Final = 1 << 20
-"""Bytes of an array up to which the process is not measured: that takes about ten microseconds."""
-
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -147,11 +142,11 @@ class Meter:
 
     def need(self, size: int) -> None:
         """Arrays of so many bytes are made next. Raises MemoryLimitError where the process would take too much."""
-        if self._memory is None or size < _SMALL:
+        if self._memory is None or size < SIZES.block:
             return
         taken = resident()
         if self._most is None:
-            self._most = max(self._memory, taken + self._memory // _LEAST)
+            self._most = max(self._memory, taken + self._memory // SIZES.part)
         if taken + size > self._most:
             raise MemoryLimitError(
                 f"out of memory: a join needs {_megabytes(size)} more, {_megabytes(taken)} is in use and "

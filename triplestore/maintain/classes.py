@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from triplestore.maintain.annotation import FOREVER
 from triplestore.maintain.keys import NONE, Ids, Mask, distinct, member, places
+from triplestore.model.thresholds import SIZES
 
 
 class Map(Protocol):
@@ -28,10 +29,6 @@ class Map(Protocol):
 
     def expand(self, codes: Ids) -> tuple[Ids, Ids]:
         """(row, member) for every member of the class of each of these representatives."""
-
-
-_FEW: Final = 16
-"""Terms of a partition for each that is looked up from which arrays of all of them are not made for it."""
 
 
 class Groups:
@@ -73,7 +70,7 @@ class Partition:
 
     def _few(self, codes: Ids, made: object) -> bool:
         """Whether looking codes up one by one costs less than making arrays of the whole partition."""
-        return made is None and _FEW * len(codes) < len(self.representative)
+        return made is None and SIZES.look_ups * len(codes) < len(self.representative)
 
     def put(self, members: Iterable[int]) -> None:
         """Make one class of these terms; a single one becomes its own representative, by name."""

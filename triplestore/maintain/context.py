@@ -13,7 +13,7 @@ import numpy as np
 from triplestore.compile.plan import Pattern, Row, Shape
 from triplestore.compile.schema import Constants, Fact
 from triplestore.compile.specialise import Specialiser
-from triplestore.maintain.bindings import ROOM, Bindings, Completion, Which
+from triplestore.maintain.bindings import Bindings, Completion, Which
 from triplestore.maintain.budget import Budget, Meter, split
 from triplestore.maintain.classes import Map
 from triplestore.maintain.conditions import Conditions
@@ -25,10 +25,12 @@ from triplestore.maintain.premises import every, fired_again, headed, touched
 from triplestore.maintain.program import NotMaintainableError, Specialised, instances_lost, specialise
 from triplestore.maintain.relation import ALL, Relation
 from triplestore.maintain.state import ClosureState, heads
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.materialise.figures import Figures, Report, RoundFigures
 from triplestore.model.equality import Equality
 from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS
+from triplestore.model.thresholds import SIZES
 
 if TYPE_CHECKING:
     from triplestore.maintain.evaluation import Evaluator
@@ -37,13 +39,6 @@ FEW: Final = (4, 64, ALL)
 """Matches of an atom that a backward search looks at: first few, for most facts have a proof among them, at last
 all."""
 
-
-ROWS: Final = 4
-"""Rows of a join that come to nothing which are as much work as a derivation, whose head is made, sorted and looked
-up."""
-
-GATHERED: Final = 4 * ROOM
-"""Heads of which each is kept once as soon as there are more: matches may derive the same ones again and again."""
 
 EQUAL_LITERAL: Final = "a literal equals an IRI or a blank node"
 """The reason why such equalities are not maintained: the literal would have types that no rule derives, and perhaps two
@@ -169,7 +164,7 @@ class MaintenanceContext:
     @property
     def _work(self) -> int:
         """The derivations so far, and what the other rows stand for that joins have made."""
-        return self._derived + max(0, self.meter.rows - self._derived) // ROWS
+        return self._derived + max(0, self.meter.rows - self._derived) // SIZES.much
 
     def deletion_done(self, overdeleted: int = 0) -> None:
         """Deletion is done: to rederive and to insert may cost as much again. The insertion of facts that were
@@ -259,7 +254,7 @@ class MaintenanceContext:
             if part.worth is not None:
                 self.annotation.matched(keys, part.worth)
             found.append((keys, instances.recursive))
-            if self.counts is None and sum(len(keys) for keys, _ in found) > GATHERED:
+            if self.counts is None and sum(len(keys) for keys, _ in found) > 4 * THRESHOLDS.room:
                 found[:] = [(union(*(keys for keys, _ in found)), False)]
 
     def made_derivations(self, number: int, figures: RoundFigures) -> None:

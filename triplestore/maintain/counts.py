@@ -15,12 +15,10 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain.annotation import Annotated
 from triplestore.maintain.keys import NONE, Ids, Layout, member
+from triplestore.model.thresholds import SIZES
 
 NONRECURSIVE: Final = 0
 RECURSIVE: Final = 1
-
-_PATCH: Final = 20_000
-"""Changed facts up to which they are kept beside the large arrays (or an eighth of those)."""
 
 
 class Counts:
@@ -47,7 +45,7 @@ class Counts:
 
     def begin(self) -> None:
         """Begin to note changes."""
-        if len(self._over.keys) > max(_PATCH, len(self._base.keys) // 8):
+        if len(self._over.keys) > max(SIZES.loose, len(self._base.keys) // 8):
             self._base, self._over = Annotated(*self.rows()), Annotated.none(2)
         self._before, self._over_before = Annotated.none(2), self._over
 

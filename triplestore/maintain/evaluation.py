@@ -20,12 +20,13 @@ from triplestore.expressions.decoding import decoded, decoded_value
 from triplestore.expressions.staging import Staging
 from triplestore.expressions.vectorised import register
 from triplestore.maintain.keys import Ids, Mask
-from triplestore.maintain.remembered import ERROR, MOST, Remembered, What
+from triplestore.maintain.remembered import ERROR, Remembered, What
 from triplestore.materialise.aggregates import tabulated
 from triplestore.materialise.mint import Mint
 from triplestore.model.expression import Expression, Variable
 from triplestore.model.rule import Rule
 from triplestore.model.terms import BUILTIN_IDS, XSD, literal_token
+from triplestore.model.thresholds import SIZES
 
 INTEGER: Final = XSD + "integer"
 
@@ -84,7 +85,7 @@ class Evaluator:
     def _ids(self, tokens: Sequence[str]) -> Sequence[int]:
         """The ids of tokens; those that the dictionary lacks are new terms."""
         ids = self._remembered.ids
-        if len(ids) > MOST:
+        if len(ids) > SIZES.one_thread:
             ids.clear()
         if unknown := {*tokens} - ids.keys():
             ids.update(self.mint.ids(unknown))

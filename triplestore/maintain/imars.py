@@ -27,11 +27,12 @@ from triplestore.maintain.annotation import FOREVER, Annotated
 from triplestore.maintain.budget import metered
 from triplestore.maintain.cache import ClosureCache, check_lists, check_occurring
 from triplestore.maintain.classes import ExpiringClasses
-from triplestore.maintain.context import GATHERED, Holds, MaintenanceContext
+from triplestore.maintain.context import Holds, MaintenanceContext
 from triplestore.maintain.extend import extend
 from triplestore.maintain.keys import NONE, Ids, member, minus, union
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.state import ClosureState
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.maintain.violations import representatives
 from triplestore.materialise.datatypes import Names, asked
 from triplestore.materialise.figures import RoundFigures
@@ -85,7 +86,7 @@ class Expiry(Holds):
 
     def matched(self, heads: Ids, worth: Ids) -> None:
         self._matched.append((heads, worth))
-        if sum(len(keys) for keys, _ in self._matched) > GATHERED:
+        if sum(len(keys) for keys, _ in self._matched) > 4 * THRESHOLDS.room:
             self._lasting()
 
     def given(self, run: MaintenanceContext, facts: Ids) -> Ids:

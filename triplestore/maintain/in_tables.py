@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from triplestore.engine.sql import count
 from triplestore.maintain import Outcome, Task, rematerialise
 from triplestore.maintain.extend import INSERTION
-
-LARGE_SHARE: Final = 0.5
-"""New facts as a share of the closure beyond which computing it from scratch is cheaper than extending it."""
 
 
 def maintain(task: Task, algorithm: str = "auto", reason: str = "") -> Outcome:
@@ -20,8 +15,6 @@ def maintain(task: Task, algorithm: str = "auto", reason: str = "") -> Outcome:
         return rematerialise.rematerialise(task, reason or "asked for")
     if change.minus:
         return rematerialise.rematerialise(task, reason or f"{change.minus:,} asserted facts are deleted")
-    if change.plus > LARGE_SHARE * change.facts:
-        return rematerialise.rematerialise(task, f"{change.plus:,} new facts against a closure of {change.facts:,}")
     if obstacle := _obstacle(task):
         return rematerialise.rematerialise(task, obstacle)
     return insert(task, "nothing is deleted")

@@ -18,7 +18,7 @@ import numpy as np
 from triplestore.compile.join import is_wide
 from triplestore.compile.plan import Absent, Element, K, Listed, Made, Pattern, Row, Shape, Slot, V
 from triplestore.compile.symmetry import half
-from triplestore.maintain.bindings import ROOM, Bindings, Completion, Known, Which, folding, matched
+from triplestore.maintain.bindings import Bindings, Completion, Known, Which, folding, matched
 from triplestore.maintain.budget import meter
 from triplestore.maintain.classes import Map
 from triplestore.maintain.conditions import Conditions
@@ -26,13 +26,12 @@ from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, places,
 from triplestore.maintain.recursion import Recursion
 from triplestore.maintain.relation import ALL, Relation, TooManyError
 from triplestore.maintain.state import body_facts
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.model.terms import SAME_AS
+from triplestore.model.thresholds import SIZES
 
 TRIPLE = ("s", "p", "o")
 NO_OUTPUT: Final = np.empty((0, 0), dtype=np.int64)
-
-MANY: Final = 4
-"""How many times more, from which on the smaller of two joins comes first even if that takes more steps."""
 
 
 @dataclass(slots=True)
@@ -299,7 +298,11 @@ def focused(
     pairs = np.cumsum(end - start)
     if not len(pairs) or not pairs[-1]:
         return
-    cuts = np.searchsorted(pairs, np.arange(ROOM, int(pairs[-1]), ROOM)) if pairs[-1] > ROOM else NONE
+    cuts = (
+        np.searchsorted(pairs, np.arange(THRESHOLDS.room, int(pairs[-1]), THRESHOLDS.room))
+        if pairs[-1] > THRESHOLDS.room
+        else NONE
+    )
     waiting = np.split(np.arange(len(delta), dtype=np.int64), np.unique(cuts))[::-1]
     while waiting:
         part = waiting.pop()
@@ -330,7 +333,7 @@ def _begun(
     start, end = instances.ranges(layout, (focus,), (delta,))
     pairs = int((end - start).sum())
     first = None
-    if pairs > MANY * len(delta):
+    if pairs > SIZES.much * len(delta):
         patterns = {i: relation for i, (element, relation, _) in left.items() if isinstance(element, Pattern)}
         first = _fewer(layout, instances, focus, delta, patterns, pairs)
     if first is None:
@@ -339,7 +342,7 @@ def _begun(
         bindings.bind(shape.body[focus], delta[at])
         return bindings
     number, known = first
-    room = ROOM if len(delta) > 1 else ALL
+    room = THRESHOLDS.room if len(delta) > 1 else ALL
     at, keys, cut = matched(*others[number], known, completion.most, room)
     meter().made(len(at))
     del left[number]
@@ -361,7 +364,7 @@ def _fewer(
     known = {i: found for i in others if (found := _known(layout, instances, focus, delta, i)) is not None}
     counts = {i: others[i].count(*found) for i, found in known.items()}
     best = min(counts, key=lambda i: counts[i], default=None)
-    return None if best is None or MANY * counts[best] > pairs else (best, known[best])
+    return None if best is None or SIZES.much * counts[best] > pairs else (best, known[best])
 
 
 def _known(layout: Layout, instances: Instances, focus: int, delta: Ids, number: int) -> Known | None:
@@ -421,10 +424,6 @@ def _parts(layout: Layout, keys: Ids) -> tuple[Ids, Ids, Ids]:
     return (keys >> layout.bits) & mask, keys >> (2 * layout.bits), keys & mask
 
 
-LONG: Final = 4
-"""A derivation by an expression stands for so many others: a few of them are looked at first, as they lead far back."""
-
-
 def bodies(
     instances: Instances,
     facts: Ids,
@@ -448,7 +447,7 @@ def bodies(
             )
             if part.makes_terms:
                 made = np.flatnonzero(as_made(relation.layout, part, facts[at], output))
-                first = _first(at[made], max(1, most // LONG))
+                first = _first(at[made], max(1, most // SIZES.much))
                 cut |= len(first) < len(made)
                 made = made[first]
                 at, output = at[made], output[made, : 3 * (len(part.body) - 1)]

@@ -29,6 +29,7 @@ from triplestore.maintain.counts import NONRECURSIVE
 from triplestore.maintain.dred_by_strata import dred_by_strata
 from triplestore.maintain.extend import INSERTION, extend
 from triplestore.maintain.program import NotMaintainableError
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.model.errors import UsageError
 
 OVERDELETION: Final = f"{dr.NAME} or {fp.NAME}"
@@ -98,35 +99,6 @@ NAMES: Final = ("auto", rematerialise.NAME, *DELETING)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The constants of the policy. Work is in derivations of the closure in memory."""
-
-    fact: int = 20
-    """The work that an overdeleted or checked fact stands for: it is removed, another derivation of it is searched for
-    (a quarter of the work), and most are inserted again. Each step searches for every shape of rule."""
-
-    scratch: int = 2_500_000
-    """The work of computing the closure from scratch however small it is: statements, comparison, files."""
-
-    schema: int = 350
-    """The work of closing one schema fact and specialising the rules by it."""
-
-    share: int = 4
-    """The engine makes so many derivations, by columns, for the work of one in memory."""
-
-    bulk: int = 25_000
-    """Triples of a change that only adds, up to which it is maintained over sorted keys: there a round costs
-    microseconds for each fact, in tables 40 ms and more, but less for each fact. The two break even at about 25,000
-    triples of LUBM."""
-
-    sample: int = 16
-    """One in so many facts is deleted first: the rest is then known well enough, and little is lost."""
-
-
-LIMITS: Final = Limits()
-
-
-@dataclass(frozen=True, slots=True)
 class Sizes:
     """What is known of a store: the numbers of asserted, stored and schema facts; the derivations of its last
     materialisation; the mean number of derivations of a fact, by plain joins; whether equality is by axioms; whether
@@ -155,7 +127,7 @@ class Plan:
 def is_large(change: int, derived: int) -> bool:
     """Whether a change of so many asserted facts is more work than computing the closure from scratch, where the last
     materialisation has made so many derivations."""
-    return LIMITS.fact * change > _in_tables(derived)
+    return THRESHOLDS.fact * change > _in_tables(derived)
 
 
 def plan(algorithm: str, plus: int, minus: int, sizes: Sizes) -> Plan:
@@ -165,9 +137,9 @@ def plan(algorithm: str, plus: int, minus: int, sizes: Sizes) -> Plan:
         return _named(algorithm, minus > 0, "nothing is deleted")
     scratch = _scratch(sizes)
     inserted = plus * (sizes.facts / sizes.asserted if sizes.asserted else 1.0)
-    if LIMITS.fact * max(minus, inserted) > scratch:
+    if THRESHOLDS.fact * max(minus, inserted) > scratch:
         return Plan(None, f"{minus:,} of {sizes.asserted:,} asserted facts are deleted, {plus:,} added", Budget())
-    few = minus * LIMITS.fact * LIMITS.sample <= sizes.facts
+    few = minus * THRESHOLDS.fact * THRESHOLDS.sample <= sizes.facts
     return _chosen(minus > 0, "nothing is deleted", sizes, few)
 
 
@@ -194,8 +166,8 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes, few: bool = False) -> 
     """
     derivations, scratch = sizes.derivations_per_fact, _scratch(sizes)
     if not deleting:
-        return Plan(INSERTION, otherwise, Budget(scratch, LIMITS.fact, LIMITS.sample))
-    many = (2 * derivations > LIMITS.fact or (sizes.expressive and few)) and not sizes.axioms
+        return Plan(INSERTION, otherwise, Budget(scratch, THRESHOLDS.fact, THRESHOLDS.sample))
+    many = (2 * derivations > THRESHOLDS.fact or (sizes.expressive and few)) and not sizes.axioms
     if sizes.negative:
         name = dred.NAME
     elif sizes.counting:
@@ -203,7 +175,7 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes, few: bool = False) -> 
     else:
         name = backward_forward.NAME if many else OVERDELETION
     rules = derivations if name == OVERDELETION else None
-    budget = Budget(scratch, LIMITS.fact, LIMITS.sample, rules, sizes.facts)
+    budget = Budget(scratch, THRESHOLDS.fact, THRESHOLDS.sample, rules, sizes.facts)
     if not many:
         most = budget.work(2 * max(int(derivations * sizes.facts), sizes.materialise_derived), sizes.facts)
         budget = replace(budget, most=most)
@@ -217,12 +189,12 @@ def _chosen(deleting: bool, otherwise: str, sizes: Sizes, few: bool = False) -> 
 def _scratch(sizes: Sizes) -> int:
     """The work of computing the closure from scratch; counts are made in memory, derivation by derivation."""
     counts = int(sizes.derivations_per_fact * sizes.facts) if sizes.counting else 0
-    return _in_tables(sizes.materialise_derived) + LIMITS.schema * sizes.schema + counts
+    return _in_tables(sizes.materialise_derived) + THRESHOLDS.schema * sizes.schema + counts
 
 
 def _in_tables(derived: int) -> int:
     """The work of computing a closure in tables, by so many derivations."""
-    return LIMITS.scratch + derived // LIMITS.share
+    return THRESHOLDS.scratch + derived // THRESHOLDS.share
 
 
 def check(algorithm: str, counting: bool = True) -> None:

@@ -21,8 +21,10 @@ import numpy.typing as npt
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
 from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, merged, minus, union
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.model.tables import FACT, Table
 from triplestore.model.terms import KIND_BITS
+from triplestore.model.thresholds import SIZES
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.pages import PageCache, PagedFile
 from triplestore.storage.verify import checked
@@ -104,15 +106,6 @@ ALL: Final = 1 << 62
 
 _NEAR: Final = 3
 """Pages that hold more matches of one row than are asked for, wherever in the first one they begin."""
-
-_AHEAD: Final = 32
-"""Pages that are read at a time: Parquet decodes the columns of several in as many threads."""
-
-_COUNTED: Final = 16
-"""Pages that are read to count the keys of many ranges."""
-
-_SAMPLED: Final = 16
-"""Pages of a file that a sample is taken from, at most."""
 
 
 class TooManyError(Exception):
@@ -236,8 +229,8 @@ class FileRun:
 
     def count(self, low: Ids, last: Ids) -> int:
         """See `Run`. A page that lies wholly within a range counts by the footer. Of the others, which have the ends of
-        ranges, at most `_COUNTED` are read, those that most ranges share above all: the answer is exact where there are
-        no more, and an estimate from what the ranges find in these where there are."""
+        ranges, at most `THRESHOLDS.pages` are read, those that most ranges share above all: the answer is exact where
+        there are no more, and an estimate from what the ranges find in these where there are."""
         low, last, times = _distinct_ranges(low, last)
         first, end = self._pages(low, last)
         before = np.append(0, np.cumsum(self._file.rows))
@@ -272,11 +265,17 @@ class FileRun:
     def all(self) -> Ids:
         """See `Run`."""
         pages = range(len(self._file.rows))
-        return union(*(keys for start in pages[::_AHEAD] for _, keys in self._made(pages[start : start + _AHEAD])))
+        return union(
+            *(
+                keys
+                for start in pages[:: THRESHOLDS.pages]
+                for _, keys in self._made(pages[start : start + THRESHOLDS.pages])
+            )
+        )
 
     def sample(self, every: int) -> Ids:
         """See `Run`."""
-        pages = range(0, len(self._file.rows), -(-len(self._file.rows) // _SAMPLED))
+        pages = range(0, len(self._file.rows), -(-len(self._file.rows) // THRESHOLDS.pages))
         size = max(1, len(self) // (every * len(pages)))  # neighbours, whose joins read the same pages
         return union(*(keys[:size] for keys in self._keys(pages)))
 
@@ -316,8 +315,8 @@ class FileRun:
 
     def _keys(self, pages: Sequence[int]) -> Iterator[Ids]:
         """The keys of pages, sorted, one page after the other; those that are not kept are read some at a time."""
-        for start in range(0, len(pages), _AHEAD):
-            part = pages[start : start + _AHEAD]
+        for start in range(0, len(pages), THRESHOLDS.pages):
+            part = pages[start : start + THRESHOLDS.pages]
             found = {page: self._cache.get((self._file.name, page)) for page in part}
             for page, made in self._made([page for page, kept in found.items() if kept is None]):
                 self._cache.put((self._file.name, page), made)
@@ -473,12 +472,13 @@ def _distinct_ranges(low: Ids, last: Ids) -> tuple[Ids, Ids, Ids]:
 
 def _spread(weights: Ids) -> tuple[Ids, npt.NDArray[np.float64]]:
     """(which of some things to look at, ascending, and how many of the others each stands for, itself included): all of
-    them if they are few, else `_COUNTED` picks at equal steps of weight, so that the heavy ones are among them."""
-    if len(weights) <= _COUNTED:
+    them if they are few, else `THRESHOLDS.pages` picks at equal steps of weight, so that the heavy ones are among
+    them."""
+    if len(weights) <= THRESHOLDS.pages:
         return np.arange(len(weights), dtype=np.int64), np.ones(len(weights))
     ends = np.cumsum(weights)
-    step = int(ends[-1]) / _COUNTED
-    picks = np.searchsorted(ends, (np.arange(_COUNTED) + 0.5) * step)
+    step = int(ends[-1]) / THRESHOLDS.pages
+    picks = np.searchsorted(ends, (np.arange(THRESHOLDS.pages) + 0.5) * step)
     chosen, picked = np.unique(picks, return_counts=True)
     return chosen, picked * step / weights[chosen]
 
@@ -505,16 +505,6 @@ def _ranges(values: Ids, low: Ids, last: Ids, most: int, room: int) -> Found:
 
 
 __all__ = ["ALL", "Relation"]
-
-_PATCH: Final = 20_000
-"""Changed triples up to which a relation keeps them beside its large arrays (or an eighth of those)."""
-
-_LEVEL: Final = 8_192
-"""Added triples that are one array whatever is added to them: a look-up searches each array."""
-
-_RATIO: Final = 4
-"""A larger array of added triples is left alone unless it has at most so many times what comes after it: to add n
-triples a few at a time takes n log n steps then (Bentley and Saxe 1980)."""
 
 
 class Relation:
@@ -557,7 +547,7 @@ class Relation:
     def outgrown(self) -> bool:
         """Whether the changes that are kept beside the runs are many."""
         changed = sum(map(len, self._added)) + len(self._removed)
-        return bool(self._runs) and changed > max(_PATCH, sum(map(len, self._runs)) // 8)
+        return bool(self._runs) and changed > max(SIZES.loose, sum(map(len, self._runs)) // 8)
 
     def sample(self, wanted: int) -> Ids:
         """Some triples, spread over the set evenly: about so many."""
@@ -605,7 +595,7 @@ class Relation:
             self._removed = ArrayRun(self.layout, minus(self._removed.keys, new[back]))
         if not back.all():
             new = new[~back]
-            while self._added and len(self._added[-1]) <= max(_LEVEL, _RATIO * len(new)):
+            while self._added and len(self._added[-1]) <= max(SIZES.small, SIZES.much * len(new)):
                 new = merged(self._added.pop().keys, new)
             self._added.append(ArrayRun(self.layout, new))
         self._settle()

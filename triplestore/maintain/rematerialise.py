@@ -5,11 +5,9 @@ from __future__ import annotations
 from triplestore.engine import Engine
 from triplestore.engine.sql import Select, count, minus
 from triplestore.maintain import Outcome, Task
+from triplestore.model.thresholds import SIZES
 
 NAME = "rematerialise"
-
-WHOLE_SHARE = 0.2
-"""Changed asserted facts as a share of the closure beyond which the closure is written whole."""
 
 
 def rematerialise(task: Task, reason: str) -> Outcome:
@@ -21,7 +19,7 @@ def rematerialise(task: Task, reason: str) -> Outcome:
     engine.create("before_fact", Select("fact", "spo"))
     engine.create("before_same_as", Select("same_as", ("term", "representative")))
     figures = task.evaluation().materialise()
-    whole = change.plus + change.minus > WHOLE_SHARE * change.facts
+    whole = change.plus + change.minus > SIZES.share * change.facts
     if whole:
         removed = count(engine, f"({minus('before_fact', 'fact', 'spo')}) gone")
         added = count(engine, "fact") - change.facts + removed

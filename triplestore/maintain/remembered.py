@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from triplestore.model.expression import Expression
-
-MOST: Final = 1_000_000
-"""Values of an expression, and tokens, that are remembered at most."""
+from triplestore.model.thresholds import SIZES
 
 ERROR: Final = -1
 """In place of an id: there is no value."""
@@ -31,7 +29,7 @@ class Remembered:
     def of(self, what: What, expression: Expression, more: int) -> dict[tuple[int, ...], int]:
         """The values of an expression, to be looked up and added to. more: how many are added at most."""
         known = self.values.setdefault((what, expression), {})
-        if len(known) + more > MOST:
+        if len(known) + more > SIZES.one_thread:
             known.clear()
         return known
 

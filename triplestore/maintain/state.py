@@ -19,12 +19,10 @@ from triplestore.maintain.keys import NONE, Ids, Layout, Mask, distinct, member,
 from triplestore.maintain.relation import Relation
 from triplestore.model.equality import Equality
 from triplestore.model.terms import BUILTIN_IRIS, SAME_AS, TYPE
+from triplestore.model.thresholds import SIZES
 
 _BUILTIN: Final = np.arange(len(BUILTIN_IRIS), dtype=np.int64)
 """The codes of the built-in terms: their ids."""
-
-_FEW: Final = 64
-"""Members of a class up to which the triples of a fact with it are looked up one by one."""
 
 
 class ClosureState:
@@ -113,7 +111,7 @@ class ClosureState:
             found = np.flatnonzero(self.asserted.contains(facts))
             return found, facts[found]
         s, p, o = self.layout.unpack(facts)
-        wide = self._sizes(s) > _FEW
+        wide = self._sizes(s) > SIZES.inline
         at, keys = self._asserted_in_wide(facts[wide])
         narrow = np.flatnonzero(~wide)
         more, others = self._asserted_in_narrow(s[narrow], p[narrow], o[narrow])
@@ -144,7 +142,7 @@ class ClosureState:
         rows, subjects = rows[more], subjects[more]
         numbers = self.layout.numbers(predicates)
         size = self._sizes(o)[rows]
-        few = size <= _FEW
+        few = size <= SIZES.inline
         at, keys = [], []
         if few.any():
             some, objects = self.classes.expand(o[rows[few]])

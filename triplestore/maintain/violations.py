@@ -13,7 +13,6 @@ are not maintained here: such programs are refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
 
 import numpy as np
 
@@ -36,12 +35,10 @@ from triplestore.materialise.stages import equalities
 from triplestore.materialise.statements import triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS, builtin
+from triplestore.model.thresholds import SIZES
 
 Violation = tuple[str, tuple[int, ...]]
 """Rule and triples at fault, flattened, as ids."""
-
-MOST_OPEN: Final = 10_000_000
-"""Most lookups by every predicate."""
 
 LiteralClashChecker = Callable[[Iterable[tuple[int, int]]], Iterable[Violation]]
 """Returns the violations among equalities of two literals (ids)."""
@@ -171,7 +168,7 @@ def _found(
 def _check_open(run: MaintenanceContext, shape: Shape, facts: int) -> None:
     """Raise NotMaintainableError where facts would each be compared with too many predicates."""
     variable = any(isinstance(element, Pattern) and isinstance(element.p, V) for element in shape.body)
-    if shape.uses_lists and variable and facts * len(run.layout.predicates) > MOST_OPEN:
+    if shape.uses_lists and variable and facts * len(run.layout.predicates) > SIZES.in_memory:
         raise NotMaintainableError("a list of properties is compared with many facts")
 
 

@@ -61,6 +61,8 @@ class Figures:
     """
 
     rounds: list[RoundFigures] = field(default_factory=list)
+    absorbed: RoundFigures = field(default_factory=lambda: RoundFigures(0))
+    """What the given facts did before the first round: equalities among them merge terms."""
     seconds: float = 0.0
     doubted: int = 0
     dissolved: int = 0
@@ -86,7 +88,8 @@ class Figures:
 
     @property
     def merged(self) -> int:
-        return sum(r.merged for r in self.rounds)
+        """Terms that lost their place as representatives."""
+        return self.absorbed.merged + sum(r.merged for r in self.rounds)
 
 
 Report = Callable[[RoundFigures], None]

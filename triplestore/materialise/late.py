@@ -1,32 +1,21 @@
 """When the rounds of a run leave the tables, and what comes back.
 
-A round in tables costs about as much as reading `_ROUND` facts into memory. So a run leaves the tables once its small
-rounds have cost as much as reading all its facts would: it never takes more than twice the time of the better choice,
-whatever follows (the ski-rental argument).
+A round in tables costs about as much as reading some facts into memory (`THRESHOLDS.round`). So a run leaves the tables
+once its small rounds have cost as much as reading all its facts would: it never takes more than twice the time of the
+better choice, whatever follows (the ski-rental argument).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from triplestore.engine import Engine
 from triplestore.engine.sets import Ids
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.specialisation import Specialisation
-
-SMALL: Final = 10_000
-"""Facts of a delta up to which a round is small: its cost in tables is that of statements, not of facts."""
-
-_ROUND: Final = 50_000
-"""Facts that are read into memory in the time of one small round in tables."""
-
-_FIRST: Final = 3
-"""Small rounds for which every run stays in tables: most runs end with two or three."""
-
-MOST: Final = 20_000_000
-"""Facts up to which a run may leave the tables. They take 40 bytes each while they are read."""
+from triplestore.materialise.thresholds import THRESHOLDS
+from triplestore.model.thresholds import SIZES
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +43,10 @@ class LeavingTables:
 
     def due(self, delta: int, facts: int) -> bool:
         """Count a round that begins with so many new facts; whether it is better done in memory."""
-        if not 0 < delta <= SMALL or facts > MOST:
+        if not 0 < delta <= SIZES.small or facts > SIZES.in_memory:
             return False
         self._small += 1
-        return self._small > _FIRST + facts // _ROUND
+        return self._small > THRESHOLDS.first + facts // THRESHOLDS.round
 
     def stay(self) -> None:
         """The run cannot leave the tables, or has come back: count again, for longer."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from triplestore.compile.dependency import ALL, Node
 from triplestore.compile.program import Program
@@ -19,9 +18,6 @@ from triplestore.engine import Queries
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule
 from triplestore.model.terms import TYPE
-
-MANY: Final = 5_000
-"""Facts of one node up to which rules are specialised by them: a statement against joining in Python."""
 
 
 class Ontology:

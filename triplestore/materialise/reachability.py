@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,18 +20,8 @@ from triplestore.compile.components import components
 from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.engine.components import connected_components
 from triplestore.engine.sets import NONE, Ids, Mask, distinct, member, minus
-
-MOST: Final = 30_000_000
-"""Pairs of components that are held."""
-
-DEEPEST: Final = math.isqrt(2 * MOST)
-"""Levels; with more there are more pairs than that."""
-
-FEW: Final = 8
-"""Successors up to which all that they reach is put together, however many of them reach it."""
-
-BLOCK: Final = 20_000
-"""Components that are done together, at most."""
+from triplestore.materialise.thresholds import THRESHOLDS
+from triplestore.model.thresholds import SIZES
 
 
 class TooLargeError(Exception):
@@ -104,14 +93,14 @@ def _strong(edges: Ids, size: int) -> Ids:
 
 def _levels(a: Ids, b: Ids, size: int) -> Ids:
     """The level of each node of a graph without loops: the longest way from it to one without successors; -1 where it
-    leads into a cycle. Raises TooLargeError beyond DEEPEST."""
+    leads into a cycle. Raises TooLargeError where a path alone has more pairs than fit in memory."""
     level = np.full(size, -1, dtype=np.int64)
     left = np.bincount(a, minlength=size)
     order = np.argsort(b, kind="stable")
     sources, starts = a[order], np.searchsorted(b[order], np.arange(size + 1))
     done, number = np.flatnonzero(left == 0), 0
     while len(done):
-        if number > DEEPEST:
+        if number > math.isqrt(2 * SIZES.in_memory):
             raise TooLargeError
         level[done] = number
         before = sources[_ranges(starts[done], starts[done + 1] - starts[done])]
@@ -121,7 +110,7 @@ def _levels(a: Ids, b: Ids, size: int) -> Ids:
 
 
 def _closed(edges: Ids, size: int) -> Ids:
-    """The closure of edges that form no cycles but loops. Raises TooLargeError beyond MOST pairs."""
+    """The closure of edges that form no cycles but loops. Raises TooLargeError beyond SIZES.in_memory pairs."""
     a, b = _ends(edges, size)
     level = _levels(a, b, size)
     order = np.lexsort((-level[b], a, level[a]))
@@ -130,9 +119,9 @@ def _closed(edges: Ids, size: int) -> Ids:
     sources, successors = a[firsts], np.diff(firsts, append=len(a))
     closure = _Closure(size)
     for low, high in pairwise(np.searchsorted(level[sources], np.arange(1, level.max(initial=0) + 2)).tolist()):
-        for start in range(low, high, BLOCK):
-            block = slice(start, min(start + BLOCK, high))
-            few = successors[block] <= FEW
+        for start in range(low, high, SIZES.small):
+            block = slice(start, min(start + SIZES.small, high))
+            few = successors[block] <= THRESHOLDS.successors
             put = _ranges(firsts[block][few], successors[block][few])
             found = [closure.together(a[put], b[put])]
             for first, number in zip(firsts[block][~few].tolist(), successors[block][~few].tolist(), strict=True):
@@ -169,7 +158,7 @@ class _Closure:
 
     def add(self, pairs: Ids) -> None:
         """Take note of all pairs of some nodes, those of a node side by side."""
-        if self.total + len(pairs) > MOST:
+        if self.total + len(pairs) > SIZES.in_memory:
             raise TooLargeError
         if self.total + len(pairs) > len(self.pairs):
             self.pairs = np.concatenate([self.pairs[: self.total], np.empty(self.total + len(pairs), dtype=np.int64)])

@@ -18,9 +18,7 @@ from triplestore.engine.dialect import Dialect
 from triplestore.engine.sql import Scratch, Select, Spelled, count
 from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
-
-FEW_SHARE: Final = 0.1
-"""Merged terms as a share of the map from which it is made from scratch, not changed in place."""
+from triplestore.model.thresholds import SIZES
 
 CLASH: Final = "eq-diff1"
 """Equal literals of different values: W3C's dt-diff makes them different, eq-diff1 the inconsistency."""
@@ -55,7 +53,7 @@ def merge(engine: Workbench, pairs: str, merged: str) -> int:
         return 0
     with engine.scratch() as scratch:
         joined = scratch.load("joined", components)
-        if components.num_rows > FEW_SHARE * count(engine, "same_as"):
+        if components.num_rows > SIZES.share * count(engine, "same_as"):
             engine.create("same_as", f"SELECT term, representative FROM ({_joined('same_as', joined)}) m")
         else:  # only the rows of classes that grow
             growing = scratch.create(

@@ -43,7 +43,6 @@ from triplestore.materialise.figures import Figures, Report, RoundFigures, Shape
 from triplestore.materialise.firing import Firing, Statement
 from triplestore.materialise.late import Late, LeavingTables
 from triplestore.materialise.mint import Mint
-from triplestore.materialise.ontology import MANY
 from triplestore.materialise.rewriting import Rewriting
 from triplestore.materialise.same_as import normalised
 from triplestore.materialise.specialisation import Specialisation
@@ -57,6 +56,7 @@ from triplestore.model.expression import Call, walk
 from triplestore.model.rule import Aggregate, Bind, Rule
 from triplestore.model.stopping import check
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS
+from triplestore.model.thresholds import SIZES
 
 
 class SemiNaive:
@@ -64,7 +64,7 @@ class SemiNaive:
 
     constants: token -> id of the rules' constants (those that the dictionary has), and the literals that equal them.
     datatypes: carry out the datatype rules dt-type2 and dt-not-type too (`triplestore.materialise.datatypes`).
-    many: schema facts of a kind from which they are joined by the engine (None: `ontology.MANY`); with NOT
+    many: schema facts of a kind from which they are joined by the engine (None: `SIZES.small`); with NOT
     or AGGREGATE none are, as strata depend on the schema.
     track: keep the net change of `fact` in working tables `added` and `removed`. mint: for rules that make terms.
     late: carries on a run whose rounds have become small, in memory.
@@ -93,7 +93,7 @@ class SemiNaive:
             register(engine)  # what expressions may call
         self.stages = Stages(engine, self.rules, equality)
         self._terms = Terms(engine.dialect, {**BUILTIN_IDS, **constants})
-        self._constants, self._datatypes, self._many = constants, datatypes, MANY if many is None else many
+        self._constants, self._datatypes, self._many = constants, datatypes, SIZES.small if many is None else many
         self._late, self._leaving = late, LeavingTables()
         self._making = 0  # rounds in which rules have made terms
         self._scratch = engine.scratch()
@@ -165,7 +165,7 @@ class SemiNaive:
             self.engine.append("derived", [self._specialisation.types_of("new_term")])
         if self.equality == Equality.AXIOMS:
             self._derive(equalities(self.program.instances, FIRST_LITERAL))
-        self._rewriting.absorb(RoundFigures(0))
+        self._rewriting.absorb(self.figures.absorbed)
         self._run()
         self._rewriting.complete_reflexive()
         self._violations.find(new, "added" if self.track else None, self._rewriting.apart, self._derive)
@@ -194,7 +194,7 @@ class SemiNaive:
         """The first delta: the given facts, normalised."""
         if self.equality != Equality.OFF and count(self.engine, f"{given} WHERE p = {SAME_AS}"):
             self.engine.append("derived", [Select(given, "spo")])
-            self._rewriting.absorb(RoundFigures(0))
+            self._rewriting.absorb(self.figures.absorbed)
         else:
             self._facts.begin(Select(given, "spo"))
 

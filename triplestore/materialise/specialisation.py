@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Final
 
 from triplestore.compile.plan import Grouped
 from triplestore.compile.program import Program
@@ -26,9 +25,7 @@ from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, Var
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL, SAME_AS, TYPE, to_ntriples
-
-FEW_MERGES: Final = 20_000
-"""Merged terms up to which a round looks whether they touch the rules; more are taken to."""
+from triplestore.model.thresholds import SIZES
 
 
 class Specialisation:
@@ -175,7 +172,7 @@ class Specialisation:
 
     def _touches_rules(self, merged: str) -> bool:
         """Whether a lost representative is one of the schema's terms or the rules' constants."""
-        if count(self.engine, merged) > FEW_MERGES:
+        if count(self.engine, merged) > SIZES.small:
             return True
         lost = set(self.facts.column(f"SELECT term FROM {merged}"))
         equal = (i for ids in self.constants.equal.values() for i in ids)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Final
 
 import pyarrow as pa
 
@@ -13,9 +12,7 @@ from triplestore.compile.sql import Instances, inline
 from triplestore.engine.arrow import int64s
 from triplestore.engine.sql import Scratch
 from triplestore.model.terms import TYPE
-
-INLINE: Final = 100
-"""Instances up to which they are written into the statement; more become a working table."""
+from triplestore.model.thresholds import SIZES
 
 
 def reads(atom: int, focus: int) -> Read:
@@ -45,7 +42,7 @@ def instances(scratch: Scratch, rows: Sequence[Row]) -> Instances:
     """Rows of parameters for a statement: in its text if they are few, else a working table of its own."""
     if not rows[0]:
         return Instances(None)
-    if len(rows) <= INLINE:
+    if len(rows) <= SIZES.inline:
         return inline(rows)
     columns = zip(*rows, strict=True)
     return Instances(scratch.load("instances", pa.table({f"k{i}": int64s(c) for i, c in enumerate(columns)})))

@@ -32,6 +32,7 @@ from triplestore.materialise.figures import ShapeFigures
 from triplestore.materialise.reachability import Reachability, TooLargeError
 from triplestore.materialise.statements import instances
 from triplestore.model.terms import SAME_AS, TYPE
+from triplestore.model.thresholds import SIZES
 
 CHAIN: Final = Shape(
     (Pattern(V(0), K(0), V(1)), Pattern(V(1), K(1), V(2))),
@@ -39,9 +40,6 @@ CHAIN: Final = Shape(
     (V(0), K(2), V(2)),
 )
 """T(x, z) :- R(x, y), S(y, z)."""
-
-LARGEST: Final = 10_000_000
-"""Facts of a relation up to which its components are looked for: they are held in memory."""
 
 
 class Transitive:
@@ -135,7 +133,7 @@ class Transitive:
             if known and not late and not self.facts.sizes.get((relation, -1)):
                 continue
             try:
-                if self._size(relation) > LARGEST:
+                if self._size(relation) > SIZES.in_memory:
                     raise TooLargeError
                 graph = self._known.setdefault(relation, Reachability())
                 a, b = self._edges(relation, ("delta", *late) if known else ("fact", "delta"))

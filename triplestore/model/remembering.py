@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TypeVar
+
+from triplestore.model.thresholds import SIZES
 
 T = TypeVar("T")
-
-MOST: Final = 1 << 21
-"""Characters of the texts for which results are kept."""
 
 
 class Remembered(dict[str, T]):
     """The results of a function, by their texts: `found[text]`. Those of texts of `most` characters are kept, then none
     of them, and so on; one that is longer is kept alone. Threads may share it."""
 
-    def __init__(self, of: Callable[[str], T], most: int = MOST) -> None:
+    def __init__(self, of: Callable[[str], T], most: int = SIZES.texts) -> None:
         super().__init__()
         self._of, self._most, self._size = of, most, 0
 

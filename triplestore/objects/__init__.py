@@ -12,7 +12,8 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from triplestore.model.errors import UsageError
-from triplestore.objects.protocol import BLOCK, Entry, Objects, Ranges
+from triplestore.model.thresholds import SIZES
+from triplestore.objects.protocol import Entry, Objects, Ranges
 
 __all__ = [
     "PATIENCE",
@@ -115,7 +116,7 @@ def as_file(url: str) -> BufferedReader:
     """An object, open to be read. Raises FileNotFoundError."""
     root, name = divided(url)
     objects = opened(root)
-    return BufferedReader(Ranges(objects, name, objects.head(name).bytes), BLOCK)
+    return BufferedReader(Ranges(objects, name, objects.head(name).bytes), SIZES.download)
 
 
 def opened(url: str) -> Objects:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from triplestore.model.errors import StorageError, UsageError, how_to_install
 from triplestore.model.stopping import waited
-from triplestore.objects.protocol import BLOCK, Entry
+from triplestore.model.thresholds import SIZES
+from triplestore.objects.protocol import Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -95,7 +96,7 @@ class CloudObjects:
     def blocks(self, name: str) -> Iterator[bytes]:
         """See `Objects`."""
         with self._asking(name):
-            for part in _heard(lambda: self._store.get(name)).stream(min_chunk_size=BLOCK):
+            for part in _heard(lambda: self._store.get(name)).stream(min_chunk_size=SIZES.download):
                 yield bytes(part)
 
     def part(self, name: str, start: int, length: int) -> bytes:

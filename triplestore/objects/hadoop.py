@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from triplestore.engine.spark.session import java
 from triplestore.model.errors import StorageError
-from triplestore.objects.protocol import BLOCK, Entry
+from triplestore.model.thresholds import SIZES
+from triplestore.objects.protocol import Entry
 
 DRAFTS: Final = "_versions"
 """The folder in which what is in no folder is written before it is renamed: the one in which a store has its drafts."""
@@ -91,7 +92,7 @@ class HadoopObjects:
     def blocks(self, name: str) -> Iterator[bytes]:
         """See `Objects`."""
         with self._reading(name) as source:
-            while block := bytes(source.readNBytes(BLOCK)):
+            while block := bytes(source.readNBytes(SIZES.download)):
                 yield block
 
     def part(self, name: str, start: int, length: int) -> bytes:

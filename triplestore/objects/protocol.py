@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import SEEK_CUR, SEEK_END, SEEK_SET, RawIOBase
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
-
-BLOCK: Final = 4 << 20
-"""Bytes that are brought at a time."""
+from typing import Any, NamedTuple, Protocol
 
 
 class Entry(NamedTuple):

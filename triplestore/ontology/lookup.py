@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import networkx as nx
 from rdflib import BNode
@@ -17,11 +17,9 @@ from rdflib.term import Node
 
 from triplake import rulesets
 from triplestore.model.equality import Equality
+from triplestore.model.thresholds import SIZES
 from triplestore.ontology.axioms import Triple
 from triplestore.ontology.triple_terms import Semantics, blank_nodes, is_about_triple_terms, maps, pattern, written
-
-TOGETHER: Final = 100
-"""Triples without blank nodes that are looked up at a time."""
 
 
 class Asked(Protocol):
@@ -67,7 +65,7 @@ def _connected(triples: Iterable[Triple]) -> Iterator[Sequence[Triple]]:
             connected.add_edges_from(pairwise(blank))
         else:
             ground.append(triple)
-    yield from (ground[i : i + TOGETHER] for i in range(0, len(ground), TOGETHER))
+    yield from (ground[i : i + SIZES.inline] for i in range(0, len(ground), SIZES.inline))
     place = {node: i for i, nodes in enumerate(nx.connected_components(connected)) for node in nodes}
     parts: dict[int, list[Triple]] = {}
     for triple, blank in others:

@@ -16,16 +16,13 @@ from triplestore.compile.backward import Backward, Body, BodyMatch, Known, Place
 from triplestore.compile.plan import K, Pattern, Row, Shape, V
 from triplestore.compile.schema import Fact, SchemaFacts
 from triplestore.compile.sql import select
+from triplestore.compile.thresholds import THRESHOLDS
 from triplestore.engine.sql import Scratch
 from triplestore.materialise.statements import instances, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Aggregate, Var
 from triplestore.model.terms import SAME_AS
 from triplestore.proof.computed import Computed, Source
-
-SAMPLE: Final = 64
-"""Derivations that are fetched of one rule instance at first, those from asserted facts before others. They are enough
-to prove a depth; to refute it, all are fetched."""
 
 GROWTH: Final = 32
 """How many times as many derivations are fetched where those that were are too few."""
@@ -65,7 +62,7 @@ class Slice:
     """Grows from goals backwards. classes: representative -> members, of the classes met. asserted: fact -> asserted
     triples (own ids) that normalise to it."""
 
-    def __init__(self, source: Source, sample: int = SAMPLE) -> None:
+    def __init__(self, source: Source, sample: int = THRESHOLDS.ways) -> None:
         self.source = source
         self.entries: dict[Fact, Entry] = {}
         self.classes: dict[int, list[int]] = {}

@@ -23,6 +23,7 @@ from triplestore.engine.arrow import as_numpy, int64s
 from triplestore.model.tables import ASSERTED, FACT, SAME_AS, TERM, token_sql
 from triplestore.model.terms import OWL, RDF, RDFS, builtin, to_rdflib
 from triplestore.model.terms import SAME_AS as EQUALS
+from triplestore.model.thresholds import SIZES
 from triplestore.read.workspace import VersionCache, Workspace
 from triplestore.storage.manifest import Manifest
 
@@ -33,23 +34,12 @@ Triple = tuple["Node", "Node", "Node"]
 Pattern = Sequence[str | None]
 Ids = npt.NDArray[np.int64]
 
-MOST: Final = 1_000_000
-"""Triples that are held, at most."""
-
 TRIPLE_BYTES: Final = 24
 TERM_BYTES: Final = 500
 """What a triple takes, and a term about: its token, the entries that lead to it, and its node."""
 
-SHARE: Final = 4
-"""Of the engine's memory one part in so many is taken, at most."""
-
-WORTH: Final = 10_000
-"""Triples that take as long to index as a statement takes that finds some."""
-
 _BITS: Final = 21
 _MASK: Final = (1 << _BITS) - 1
-_AT_ONCE: Final = 1_000
-
 _RESOURCE: Final = builtin(RDFS + "Resource")
 _TYPE: Final = builtin(RDF + "type")
 
@@ -105,7 +95,7 @@ class Index:
                 yield [(n[k & _MASK], n[k >> 42], n[k >> 21 & _MASK]) for k in found]
             else:
                 yield [(n[k >> 21 & _MASK], n[k & _MASK], n[k >> 42]) for k in found]
-            start, size = start + size, _AT_ONCE
+            start, size = start + size, SIZES.objects
 
     def has(self, pattern: Pattern) -> bool:
         """Whether there is any."""
@@ -142,11 +132,11 @@ class Lookups:
         part.asked += 1
         rows = manifest.files_of((ASSERTED if what == "asserted" else FACT).name).rows
         if part.index is None:
-            if rows > min(MOST, part.asked * WORTH):
+            if rows > min(SIZES.one_thread, part.asked * SIZES.small):
                 return None
             part.index = self._made(workspace, what, part)
             if part.index is None:
-                part.asked = -MOST  # too large: not to be tried again
+                part.asked = -SIZES.one_thread  # too large: not to be tried again
                 return None
         if what == "asserted" or not _virtual(pattern, manifest, part):
             return part.index
@@ -162,7 +152,11 @@ class Lookups:
             sql = expand.triples_sql(view, "all", "expand")
             ((rows,),) = engine.rows(expand.expanded_count_sql(view))
         terms = min(3 * rows, manifest.files_of(TERM.name).rows)
-        if rows > MOST or terms > _MASK or TRIPLE_BYTES * rows + TERM_BYTES * terms > engine.memory() // SHARE:
+        if (
+            rows > SIZES.one_thread
+            or terms > _MASK
+            or TRIPLE_BYTES * rows + TERM_BYTES * terms > engine.memory() // SIZES.part
+        ):
             return None
         found = engine.query(sql)
         s, p, o = (as_numpy(found.column(c)) for c in "spo")

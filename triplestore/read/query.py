@@ -12,8 +12,10 @@ from triplestore.model.dataset import DefaultGraph
 from triplestore.model.errors import UsageError
 from triplestore.model.tables import ASSERTED, FACT, QUERIED, SAME_AS, STATISTIC, TERM
 from triplestore.model.terms import from_rdflib, to_rdflib, to_rdflib_all
+from triplestore.model.thresholds import SIZES
 from triplestore.read.names import graph_token
 from triplestore.read.session import Session
+from triplestore.read.thresholds import THRESHOLDS
 from triplestore.storage import statistics
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.statistics import Statistics
@@ -25,15 +27,6 @@ if TYPE_CHECKING:
     from triplake.sparql.algebra import Values
     from triplake.sparql.constants import Known
     from triplake.sparql.explain import QueryExplanation
-
-OFTEN: Final = 2
-"""Queries of one version that are answered from its files; from then on its tables are held in memory."""
-
-VERY_OFTEN: Final = 20
-"""The query of one version from which on single terms and resources are looked up by indexes."""
-
-AT_ONCE: Final = 1_000
-"""Triples that are made terms of rdflib at a time."""
 
 KNOWN: Final = "known"
 """The key of what queries have looked up in a version, a `Known`, in the workspace's cache."""
@@ -102,9 +95,9 @@ def graph(session: Session, generalised: bool = False) -> Graph:
     if not workspace.cache.has(KNOWN, manifest):
         session.asked = 0
     session.asked += 1
-    if session.asked > OFTEN and engine.resident and not workspace.in_place:
+    if session.asked > THRESHOLDS.often and engine.resident and not workspace.in_place:
         workspace.tables(*QUERIED)
-    if session.asked == VERY_OFTEN:
+    if session.asked == max(THRESHOLDS.very_often, manifest.files_of(FACT.name).rows // SIZES.rows):
         workspace.indexed()
     known = workspace.cache.get(KNOWN, manifest, lambda: known_of(manifest, workspace.cache.last(KNOWN)))
     if known.linked is None:  # a job of its own is too much to ask on Spark
@@ -144,7 +137,7 @@ def _counts(session: Session) -> Statistics:
         if stored.files:
             session.workspace.views(STATISTIC)
             return statistics.read(session.engine)
-        if facts.rows <= statistics.FEW and session.engine.resident:
+        if facts.rows <= SIZES.small and session.engine.resident:
             return statistics.counted(session.engine)
         return Statistics()
 
@@ -163,8 +156,8 @@ def token_batches(
 def triples(session: Session, what: str, same_as: str, virtual: bool) -> Iterator[list[Triple]]:
     """See `Store.triples`; some at a time."""
     for rows in token_batches(session, what, same_as, virtual):
-        for start in range(0, len(rows), AT_ONCE):
-            yield [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in rows[start : start + AT_ONCE]]
+        for start in range(0, len(rows), SIZES.objects):
+            yield [(to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in rows[start : start + SIZES.objects]]
 
 
 def lines(
@@ -193,7 +186,7 @@ def matching(session: Session, pattern: Sequence[str | None], what: str) -> Iter
     while rows := list(islice(found, size)):
         terms = iter(to_rdflib_all(chain.from_iterable(rows)))
         yield list(zip(terms, terms, terms, strict=True))
-        size = AT_ONCE
+        size = SIZES.objects
 
 
 def _tokens_matching(session: Session, pattern: Sequence[str | None], what: str) -> Iterator[TokenTriple]:

@@ -8,7 +8,7 @@ After a commit the working tables already hold the new version, so a warm proces
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from triplestore.dictionary import object_types
 from triplestore.dictionary.literals import by_value
@@ -31,6 +31,7 @@ from triplestore.model.tables import (
     VIOLATION,
     Table,
 )
+from triplestore.model.thresholds import SIZES
 from triplestore.storage import segments
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.versions import Versions
@@ -77,14 +78,6 @@ class VersionCache:
         self._kept.clear()
 
 
-MOST_INDEXED: Final = 10_000_000
-"""Facts up to which tables are indexed."""
-
-
-MOST_RESIDENT: Final = 1 << 26
-"""Rows of a store up to which queries ask for them as working tables: of triples, 24 bytes each."""
-
-
 class Workspace:
     """The tables of `manifest` in `engine`, under their own names."""
 
@@ -98,7 +91,7 @@ class Workspace:
     @property
     def in_place(self) -> bool:
         """Whether the store is too large for its tables to be held in memory."""
-        return sum(self.manifest.files_of(table.name).rows for table in QUERIED) > MOST_RESIDENT
+        return sum(self.manifest.files_of(table.name).rows for table in QUERIED) > SIZES.resident
 
     def attach(self, table: Table, name: str) -> None:
         """Make view `name` over the files of a table."""
@@ -132,9 +125,9 @@ class Workspace:
 
     def indexed(self) -> None:
         """Make terms, and the facts of single resources, quick to find in the working tables. The indexes take some 30
-        bytes a fact, and a second for two million: very many go without."""
+        bytes a fact, and a second for two million: very many facts go without."""
         shared = self.engine.shared
-        if shared is not None and self.manifest.files_of(FACT.name).rows <= MOST_INDEXED:
+        if shared is not None and self.manifest.files_of(FACT.name).rows <= SIZES.in_memory:
             for table, column in LOOKED_UP:
                 if self._bound.get(table.name) == "table":
                     shared.index(table.name, column)

@@ -23,6 +23,7 @@ from typing import Final
 
 from triplestore.engine.disk import naming
 from triplestore.model.errors import InputError, UsageError
+from triplestore.model.thresholds import SIZES
 from triplestore.server.attempts import Attempts, network_of
 
 NAME: Final = re.compile(r"[^\s:,#][^\s:,]*")
@@ -32,8 +33,6 @@ COST: Final = 1 << 14
 """The cost of scrypt: a password takes 16 MiB and a thirtieth of a second."""
 
 _BLOCK: Final = 8
-_KNOWN: Final = 1_000
-"""Proofs by password that are remembered, so that scrypt runs once for each."""
 
 
 class Role(IntEnum):
@@ -244,7 +243,7 @@ class Accounts:
             right = await asyncio.to_thread(proves, secret, password)
         if slow is None or not right:
             return None
-        if len(proved) >= _KNOWN:
+        if len(proved) >= SIZES.objects:
             proved.clear()
         proved[self._proof(header)] = slow  # of the file as it was read before this began
         return slow

@@ -18,9 +18,10 @@ from starlette.requests import ClientDisconnect, Request
 
 from triplestore.engine import temporary
 from triplestore.engine.disk import naming
+from triplestore.model.thresholds import SIZES
 from triplestore.server.faults import HttpError, shown
 from triplestore.server.guard import may_write
-from triplestore.server.held import SMALL, Held
+from triplestore.server.held import Held
 from triplestore.server.settings import MAX_QUERY
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -84,7 +85,7 @@ def _decoded(text: str) -> str:
         return text
     found, start = bytearray(), 0
     while start < len(text):
-        end = start + SMALL
+        end = start + SIZES.piece
         within = text.rfind("%", end - 2, end)
         end = end if within < 0 else within  # no escape is cut
         found += unquote_to_bytes(text[start:end])
@@ -219,7 +220,7 @@ async def _made(request: Request, most: int, make: Callable[[str], T]) -> T:
         except UnicodeDecodeError as error:
             raise HttpError(400, f"the body is not UTF-8: byte {error.start} is wrong") from error
 
-    return work() if len(body) <= SMALL else await asyncio.to_thread(work)
+    return work() if len(body) <= SIZES.piece else await asyncio.to_thread(work)
 
 
 @asynccontextmanager

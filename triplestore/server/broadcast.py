@@ -21,6 +21,7 @@ from typing import Any, Final
 from triplestore.materialise.limits import Limits
 from triplestore.model.errors import StoppedError, TriplakeError, UsageError
 from triplestore.model.stopping import Stop, heeding
+from triplestore.model.thresholds import SIZES
 from triplestore.server.settings import StreamSettings
 from triplestore.store import Store
 from triplestore.streams.answers import Answer
@@ -35,10 +36,6 @@ KEPT: Final = 1_000
 
 KEPT_BYTES: Final = 16 << 20
 """Bytes of them; the newest is kept whatever its size."""
-
-PIECE: Final = 1 << 16
-"""Bytes of an answer that are sent at a time: a client that reads slowly holds no more than a few of these. Where the
-answer is not kept any more it is cut off."""
 
 BEAT: Final = 1.0
 """Seconds after which a client gets the figures again, if they have changed."""
@@ -88,7 +85,7 @@ class Channel:
     def piece(self, time: int, start: int) -> bytes | None:
         """Some of the answer of a time, from a byte on; None: it is not kept any more."""
         text = self.kept.get(time)
-        return None if text is None else text[start : start + PIECE]
+        return None if text is None else text[start : start + SIZES.piece]
 
 
 class Broadcast:

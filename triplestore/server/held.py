@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from triplestore.model.thresholds import SIZES
 from triplestore.server.faults import HttpError
 
 ROOM: Final = 256 << 20
 """Bytes of all bodies that are held at a time, where no single one may have more."""
-
-SMALL: Final = 64 << 10
-"""Bytes of a body that do not count: those of most queries, which large ones must not keep out."""
 
 
 class Room:
@@ -33,7 +31,7 @@ class Held:
         """Hold so many bytes more. share: the address may have half of the room, not all of it. Raises HttpError
         (503) where there is no room."""
         self._size += size
-        more = max(self._size - SMALL, 0) - self._counted
+        more = max(self._size - SIZES.piece, 0) - self._counted
         room = self._room
         own = room.of[self._address] + more
         if more and (room.taken + more > room.most or (share and own > room.most // 2)):

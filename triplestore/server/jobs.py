@@ -19,10 +19,11 @@ from starlette.types import Receive, Scope, Send
 from triplestore.engine import Reader
 from triplestore.model.errors import StoppedError, TriplakeError
 from triplestore.model.stopping import Stop, heeding
+from triplestore.model.thresholds import SIZES
 from triplestore.server.faults import HttpError
 from triplestore.server.guard import client_of
 from triplestore.server.readers import Readers
-from triplestore.server.spooled import BUFFER, made
+from triplestore.server.spooled import made
 from triplestore.store import Store
 
 log = logging.getLogger("triplake.server")
@@ -112,7 +113,7 @@ class Job:
                         self._check()
                         gathered.append(piece)
                         size += len(piece)
-                        if size >= BUFFER:
+                        if size >= SIZES.piece:
                             return "".join(gathered).encode()
             except TriplakeError:
                 self._check()

@@ -5,31 +5,24 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import Final
 
 from triplestore.engine.disk import naming
 from triplestore.model.errors import LimitError
 from triplestore.model.stopping import check
-
-BUFFER: Final = 1 << 16
-"""Characters that are gathered before they are sent; an answer that is smaller is sent whole, with its length."""
-
-_SPOOLED: Final = 1 << 22
-"""Characters of an answer that is made before it is sent, from which it is kept on disk; of so many more it is looked
-whether there is room for them."""
+from triplestore.model.thresholds import SIZES
 
 
 def made(pieces: Iterator[str]) -> Iterator[str]:
     """Pieces, from the first on once all of them are made: kept in memory, or on disk where they are many. Raises
     LimitError where less of the disk is left than they take: so several answers cannot fill it together."""
-    with tempfile.SpooledTemporaryFile(_SPOOLED, "w+", encoding="utf-8", newline="") as kept:
+    with tempfile.SpooledTemporaryFile(SIZES.block, "w+", encoding="utf-8", newline="") as kept:
         size = looked = 0
         for piece in pieces:
             check()
             with naming(tempfile.gettempdir()):
                 kept.write(piece)
             size += len(piece)
-            if size - looked > _SPOOLED:
+            if size - looked > SIZES.block:
                 looked = size
                 if shutil.disk_usage(tempfile.gettempdir()).free < size:
                     raise LimitError(
@@ -38,5 +31,5 @@ def made(pieces: Iterator[str]) -> Iterator[str]:
                     )
         with naming(tempfile.gettempdir()):
             kept.seek(0)
-        while piece := kept.read(BUFFER):
+        while piece := kept.read(SIZES.piece):
             yield piece

@@ -20,22 +20,15 @@ from triplestore.engine.disk import naming
 from triplestore.engine.verification import CheckedFile, opened_here
 from triplestore.engine.written import blocks_of
 from triplestore.model.errors import DamagedStoreError, StorageError
+from triplestore.model.thresholds import SIZES
 from triplestore.objects import Entry, Objects, of_hadoop, opened
 from triplestore.storage.cache import Cache
 from triplestore.storage.manifest import remedy
 from triplestore.storage.place import DATA, MARK, VERSIONS
-
-AT_ONCE: Final = 8
-"""Files that are brought, or uploaded, at a time."""
-
-HEADS: Final = 8
-"""Up to so many files are asked for one by one; more are listed with all others."""
+from triplestore.storage.thresholds import THRESHOLDS
 
 IDLE: Final = 3600.0
 """Seconds for which a file stays on this machine that its version does not name any more: an answer may be read yet."""
-
-WHOLE: Final = 8 << 20
-"""Bytes up to which a file is brought whole, where only parts are read."""
 
 
 class Bucket:
@@ -144,10 +137,10 @@ class Bucket:
         """See `Place`. What has not been uploaded yet is found here."""
         here = {name: path.stat().st_size for name in names if (path := self._written(name)) is not None}
         asked = [name for name in names if name not in here]
-        if len(asked) > HEADS:
+        if len(asked) > THRESHOLDS.parallel:
             found = self.listed(DATA)
         else:
-            with ThreadPoolExecutor(AT_ONCE) as pool:
+            with ThreadPoolExecutor(THRESHOLDS.parallel) as pool:
                 heads = pool.map(lambda name: (name, self.entry(f"{DATA}/{name}")), asked)
                 found = [entry._replace(name=name) for name, entry in heads if entry is not None]
         wanted = set(asked)
@@ -162,7 +155,7 @@ class Bucket:
         """See `Place`. Raises DamagedStoreError where what is brought is not what was written."""
         missing = {file.path: file for file in files if not (self.data / file.path).exists()}
         if missing:
-            with ThreadPoolExecutor(AT_ONCE) as pool:
+            with ThreadPoolExecutor(THRESHOLDS.parallel) as pool:
                 for _ in pool.map(self._bring, missing.values()):
                     pass
         return [self.data / file.path for file in files]
@@ -187,7 +180,7 @@ class Bucket:
     def opened(self, file: WrittenFile) -> Path | CheckedFile:
         """See `Place`."""
         here = (self.data / file.path).exists() or self._cache.find(file) is not None
-        if file.bytes <= WHOLE or file.blocks is None or here:
+        if file.bytes <= SIZES.batch or file.blocks is None or here:
             return opened_here(self.here([file])[0], file)
         name = f"{DATA}/{file.path}"
         return CheckedFile(self.at(name), file, partial(self._objects.part, name))
@@ -234,7 +227,7 @@ class Bucket:
     def deliver(self, files: Iterable[WrittenFile]) -> None:
         """See `Place`."""
         new = {file.path: file for file in files if self._written(file.path) is not None}
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(THRESHOLDS.parallel) as pool:
             for _ in pool.map(self._upload, new.values()):
                 pass
 

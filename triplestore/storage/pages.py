@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,7 @@ from triplestore.engine.sets import Ids
 from triplestore.model.errors import DamagedStoreError
 from triplestore.storage.manifest import remedy
 from triplestore.storage.place import DATA, Place
-
-CACHED: Final = 128 << 20
-"""Bytes of pages that are kept at most, those used last."""
-
-CACHED_FIRST: Final = 64 << 20
-"""Bytes of pages that are kept as long as none is wanted again after it was dropped."""
-
+from triplestore.storage.thresholds import THRESHOLDS
 
 T = TypeVar("T")
 
@@ -100,13 +94,11 @@ class PagedFile:
 
 
 class PageCache:
-    """Arrays that were made of pages, those used last: up to `CACHED_FIRST` bytes, and more by each page that is read
-    again since it was dropped, up to `CACHED`. A single change does not pay for what only the next ones would use."""
+    """Arrays that were made of pages, those used last: up to `THRESHOLDS.cached` bytes."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, Ids] = OrderedDict()
-        self._dropped: set[Hashable] = set()
-        self._bytes, self._room = 0, CACHED_FIRST
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -120,12 +112,8 @@ class PageCache:
 
     def put(self, key: Hashable, made: Ids) -> None:
         """Keep what was made of a page that has been read."""
-        if key in self._dropped:
-            self._dropped.remove(key)
-            self._room = max(self._room, min(self._room + made.nbytes, CACHED))
         self._kept[key] = made
         self._bytes += made.nbytes
-        while self._bytes > self._room and len(self._kept) > 1:
-            dropped, freed = self._kept.popitem(last=False)
-            self._dropped.add(dropped)
+        while self._bytes > THRESHOLDS.cached and len(self._kept) > 1:
+            _, freed = self._kept.popitem(last=False)
             self._bytes -= freed.nbytes

@@ -18,16 +18,12 @@ from triplestore.engine import Engine, WrittenFile
 from triplestore.engine.sql import Select, Statement, count, unique
 from triplestore.engine.written import write_rows
 from triplestore.model.tables import Table
+from triplestore.model.thresholds import SIZES
 from triplestore.storage.manifest import TableFiles
 from triplestore.storage.place import to_write
+from triplestore.storage.thresholds import THRESHOLDS
 from triplestore.storage.verify import checked, to_read
 from triplestore.storage.versions import Versions
-
-MANY: Final = 16
-"""Files (or tombstone files) beyond which the small ones are merged."""
-
-DEAD_SHARE: Final = 0.2
-"""Share of tombstones beyond which a change rewrites the table."""
 
 DEAD: Final = "dead"
 """How the names of tombstone files start."""
@@ -105,7 +101,7 @@ def _turned(table: Table, stem: str) -> Sequence[str]:
 def small_files(files: Sequence[WrittenFile], rows: int) -> list[WrittenFile]:
     """Of a table's files, those to be merged into the next one, which brings so many rows: none where there are not
     many; else all but those that are larger than all smaller ones together."""
-    if len(files) < MANY:
+    if len(files) < THRESHOLDS.files:
         return []
     falling = sorted(files, key=lambda f: -f.rows)
     smaller = sum(f.rows for f in falling) + rows
@@ -139,7 +135,7 @@ def patched(
     rows are added that a file holds and a tombstone had removed, `left` are the tombstones without them (None: there
     are no such rows). after: the rows of the table after the change, asked for where it is written whole."""
     dead = sum(f.rows for f in before.tombstones) if left is None else len(left)
-    if dead + len(removed) > DEAD_SHARE * (sum(f.rows for f in before.files) + len(added)):
+    if dead + len(removed) > SIZES.share * (sum(f.rows for f in before.files) + len(added)):
         return whole(versions, table, after())
     tombstones = before.tombstones if left is None else left.write(versions, table, DEAD)
     return TableFiles(

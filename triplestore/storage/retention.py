@@ -67,7 +67,3 @@ MOST_DAYS: Final = 36_500
 KEEP_ALL: Final = Retention()
 DEFAULT: Final = Retention(versions=100, days=1.0)
 """Of a new store. A hundred: one may look at what the last updates did; a day: see `Retention`."""
-
-EVERY: Final = 64
-"""Versions between two vacuums by a store itself: the work of one, which reads the manifests of what is kept, is shared
-by so many updates."""

@@ -16,15 +16,7 @@ from typing import Final
 from triplestore.engine import Queries
 from triplestore.model.tables import FACT, STATISTIC
 from triplestore.model.terms import TYPE
-
-STALE: Final = 0.2
-"""Share of the facts that were added or removed, beyond which counts are taken again."""
-
-FEW: Final = 2_000
-"""Facts up to which no counts are stored."""
-
-MOST: Final = 100_000
-"""Predicates and classes whose counts are read, the most frequent ones."""
+from triplestore.model.thresholds import SIZES
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +86,7 @@ def counted(engine: Queries) -> Statistics:
 
 
 def _read(engine: Queries, source: str) -> Statistics:
-    found = engine.query(f"SELECT {STATISTIC.select} FROM {source} ORDER BY facts DESC LIMIT {MOST}").to_pydict()
+    found = engine.query(f"SELECT {STATISTIC.select} FROM {source} ORDER BY facts DESC LIMIT {SIZES.rows}").to_pydict()
     predicates: dict[int, Counts] = {}
     classes: dict[int, float] = {}
     for predicate, kind, *counts in zip(*(found[name] for name in STATISTIC.names), strict=True):

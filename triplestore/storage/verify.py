@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,10 +19,8 @@ from triplestore.model.errors import DamagedStoreError, EngineError, StorageErro
 from triplestore.storage import leases
 from triplestore.storage.manifest import Manifest, damaged, remedy
 from triplestore.storage.place import DATA, MARK, Place
+from triplestore.storage.thresholds import THRESHOLDS
 from triplestore.storage.versions import Versions
-
-_AT_A_TIME: Final = 4
-"""Files that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,5 +224,5 @@ def wrong(
             return f"cannot be read ({error})"
         return ""
 
-    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+    with ThreadPoolExecutor(THRESHOLDS.parallel) as pool:
         yield from ((file, what) for file, what in zip(files, pool.map(look, files), strict=True) if what)

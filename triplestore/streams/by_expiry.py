@@ -21,12 +21,12 @@ from triplestore.maintain.relation import StoredTables
 from triplestore.materialise.datatypes import types_sql
 from triplestore.model.tables import FACT
 from triplestore.model.terms import BUILTIN_IDS, FIRST_LITERAL
+from triplestore.model.thresholds import SIZES
 from triplestore.read.reasoning import touched
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
-from triplestore.streams.terms import FORGET, arrive
+from triplestore.streams.terms import arrive
 from triplestore.streams.window_closure import InTables
-from triplestore.write.in_memory import LARGEST
 
 
 class ByExpiry(InTables):
@@ -39,15 +39,15 @@ class ByExpiry(InTables):
         """terms: how many there are to be in windows, about. Raises NotMaintainableError; the engine is not closed
         then."""
         super().__init__(background, manifest, engine)
-        now, room = self.terms.counters, max(terms, FORGET)
+        now, room = self.terms.counters, max(terms, SIZES.rows)
         counts = (len(BUILTIN_IDS), *(n + room for n in (now.iri, now.blank, now.literal, now.triple)))
         if self.view.literals_in_classes:
             raise NotMaintainableError("a literal equals an IRI or a blank node")
-        large = manifest.files_of(FACT.name).rows > LARGEST
+        large = manifest.files_of(FACT.name).rows > SIZES.resident
         try:
             memory = ClosureCache.read(
                 *(engine, self.known, counts, self.terms.several_forms),
-                stored=(lambda layout: StoredTables(background.versions, manifest.files_of, layout, LARGEST))
+                stored=(lambda layout: StoredTables(background.versions, manifest.files_of, layout, SIZES.resident))
                 if large
                 else None,
                 expiring=True,

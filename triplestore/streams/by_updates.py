@@ -26,12 +26,12 @@ from triplestore.materialise.mint import Mint
 from triplestore.materialise.statements import absent
 from triplestore.model.tables import ASSERTED, GIVEN, VIOLATION
 from triplestore.model.terms import BUILTIN_IDS
+from triplestore.model.thresholds import SIZES
 from triplestore.read.reasoning import reasoning, touched
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Counters, Manifest
 from triplestore.streams.terms import arrive
 from triplestore.streams.window_closure import InTables
-from triplestore.write.in_memory import LARGEST
 from triplestore.write.statistics import stats_after, stats_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ByUpdates(InTables):
 
     def _read(self) -> ClosureCache | None:
         """The closure in memory, if it can be maintained there."""
-        if self._now.literals_in_classes or self.facts > LARGEST:
+        if self._now.literals_in_classes or self.facts > SIZES.resident:
             return None
         terms, now = self.terms, self.terms.counters
         counts = (len(BUILTIN_IDS), now.iri, now.blank, now.literal, now.triple)

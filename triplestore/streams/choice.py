@@ -13,13 +13,8 @@ from __future__ import annotations
 
 from collections import deque
 from statistics import median
-from typing import Final
 
-COMPARED: Final = 5
-"""Slides of each algorithm that are compared, by their medians."""
-
-PATIENCE: Final = 10
-"""How many times as long as a trial took the next one waits at least."""
+from triplestore.streams.thresholds import THRESHOLDS
 
 
 class Choice:
@@ -29,8 +24,10 @@ class Choice:
         self.at_hand, self.other = at_hand, other
         self._trying = False
         self._new = False  # whether the next slide is the first, which may read the closure into memory
-        self._seconds = deque[float](maxlen=COMPARED)  # of slides of the algorithm at hand
-        self._shares = deque[tuple[int, int]](maxlen=COMPARED)  # of these, triples that arrived, and were restated
+        self._seconds = deque[float](maxlen=THRESHOLDS.compared)  # of slides of the algorithm at hand
+        self._shares = deque[tuple[int, int]](
+            maxlen=THRESHOLDS.compared
+        )  # of these, triples that arrived, and were restated
         self._before = list[float]()  # of as many slides of the other one, during a trial
         self._arrived = 0  # triples since the last comparison
         self._since = 0.0  # seconds since then
@@ -50,7 +47,7 @@ class Choice:
             return False
         self._seconds.append(seconds)
         self._shares.append((arrived, restated))
-        whole = len(self._seconds) == COMPARED
+        whole = len(self._seconds) == THRESHOLDS.compared
         if self._trying:
             if not whole and sum(self._seconds) < 2 * sum(self._before):
                 return False
@@ -60,7 +57,7 @@ class Choice:
             if better:
                 self._patience = 0
                 return False
-            self._patience = max(PATIENCE, 2 * self._patience)
+            self._patience = max(THRESHOLDS.patience, 2 * self._patience)
             return self._moved()
         if not whole or self._arrived < size:
             return False

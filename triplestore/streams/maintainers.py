@@ -13,13 +13,13 @@ from triplestore.maintain import imars
 from triplestore.maintain.keys import LayoutFullError
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.errors import UsageError
+from triplestore.model.thresholds import SIZES
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
 from triplestore.streams.by_expiry import ByExpiry
 from triplestore.streams.by_updates import ByUpdates
 from triplestore.streams.choice import Choice
 from triplestore.streams.window_closure import WindowClosure
-from triplestore.write.in_memory import LARGEST
 
 ALGORITHMS: Final = ("auto", "imars", "dred", "naive")
 
@@ -48,7 +48,7 @@ class Maintainer:
         started = time.perf_counter()
         self._slide(now, arrived)
         closure, seconds = self.closure, time.perf_counter() - started
-        if self._choice is None or not closure.engine.resident or closure.facts > LARGEST:
+        if self._choice is None or not closure.engine.resident or closure.facts > SIZES.resident:
             return
         if self._choice.move(seconds, 0 if arrived is None else arrived.num_rows, closure.restated, closure.size):
             self._try(self._choice, now)

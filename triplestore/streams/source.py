@@ -26,10 +26,8 @@ from triplake.loaders.compression import compression, opened
 from triplestore.model.errors import InputError, UsageError
 from triplestore.model.stopping import check
 from triplestore.model.terms import from_rdflib, to_ntriples
+from triplestore.model.thresholds import SIZES
 from triplestore.streams.times import time_of
-
-BLOCK: Final = 1 << 22
-"""Bytes that are read at a time, at most."""
 
 SHORT: Final = 18
 """Digits that are a time without a further look."""
@@ -125,7 +123,7 @@ def _of_file(file: IO[bytes] | BufferedReader, name: str, follow: bool, skip: in
         if not line:  # the checkpoint of an older version, which counts no lines
             name = f"{name}, from byte {skip:,} on"
     while True:
-        block = read_some(BLOCK)
+        block = read_some(SIZES.download)
         if not block:
             if follow:
                 check()
@@ -151,7 +149,7 @@ def _go_to(file: IO[bytes] | BufferedReader, place: int, name: str) -> None:
         file.seek(place - 1)
     else:  # zstd
         left = place - 1
-        while left and (passed := len(file.read(min(left, BLOCK)))):
+        while left and (passed := len(file.read(min(left, SIZES.download)))):
             left -= passed
     if not file.read(1):
         raise _shorter(name, place)

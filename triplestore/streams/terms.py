@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
 
 import pyarrow as pa
 
@@ -13,10 +12,8 @@ from triplestore.engine.arrow import strings
 from triplestore.engine.sql import count
 from triplestore.model.tables import EQUAL_VALUED, TERM, token_sql
 from triplestore.model.terms import FIRST_LITERAL, SPELLING
+from triplestore.model.thresholds import SIZES
 from triplestore.storage.manifest import Counters
-
-FORGET: Final = 100_000
-"""Terms that no window mentions any more, beyond which they are forgotten, once they are half of those of windows."""
 
 
 class StreamTerms:
@@ -103,7 +100,7 @@ class StreamTerms:
     def forget(self, tables: Mapping[str, str], live: int) -> None:
         """Forget the terms of windows that are in none of these columns of tables, if they are many. live: how many
         facts these have, about."""
-        if self._new < max(FORGET, 2 * live):
+        if self._new < max(SIZES.rows, 2 * live):
             return
         columns = " UNION ".join(
             f"SELECT {c} AS id FROM {table}" for table, names in tables.items() for c in names.split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +16,15 @@ from triplestore.engine import Engine
 from triplestore.engine.arrow import as_numpy, int64s, strings
 from triplestore.engine.sets import Ids
 from triplestore.model.dataset import Quad
+from triplestore.model.thresholds import SIZES
 from triplestore.streams.source import NOTHING
 from triplestore.streams.window_closure import TRIPLES
-
-FEW: Final = 2_000
-"""Lines up to which they are parsed here: the engine takes longer to plan that."""
 
 
 def tokens_of(engine: Engine, lines: Sequence[bytes], scope: int) -> tuple[pa.Table, dict[int, str]]:
     """(a table of tokens, s, p and o, and the index of each triple's line, e, in order; index -> what is wrong with the
     others). scope: the number of the file that blank nodes are of."""
-    if len(lines) <= FEW:
+    if len(lines) <= SIZES.small:
         return _strictly(lines, np.arange(len(lines)), scope)
     try:
         text = pa.array(lines, pa.binary()).cast(pa.string())

@@ -17,6 +17,7 @@ from triplestore.maintain.annotation import FOREVER
 from triplestore.model.dataset import DefaultGraph
 from triplestore.model.rule import constants_of
 from triplestore.model.tables import ASSERTED, FACT, QUAD, SAME_AS, TERM, token_sql
+from triplestore.model.thresholds import SIZES
 from triplestore.read.reasoning import all_rules, reasoning
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
@@ -25,9 +26,6 @@ from triplestore.write.table_changes import same_as_rows, table_of
 
 TRIPLES: Final = pa.schema([("s", pa.string()), ("p", pa.string()), ("o", pa.string()), ("e", pa.int64())])
 """What comes into a window: tokens, and when each leaves."""
-
-SETTLED: Final = 20
-"""The part of the facts that may be new since the tables were compressed is one in so many."""
 
 
 class WindowClosure(Protocol):
@@ -125,7 +123,7 @@ class InTables:
         facts: how many the closure and the window have."""
         columns = {**dict.fromkeys(("fact", "streamed", "background_asserted"), "s p o"), "same_as": "term"}
         self.terms.forget(columns, facts)
-        if self._loose * SETTLED > facts:
+        if self._loose > SIZES.share * facts:
             self.engine.settle()
             self._loose = 0
 

@@ -9,22 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Final
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.select import make_engine
+from triplestore.model.thresholds import SIZES
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.versions import Versions
 from triplestore.write.commit import commit
 from triplestore.write.in_tables import initial
 from triplestore.write.transaction import Transaction
-
-KEPT: Final = 16
-"""Versions that are kept, some 30 kB each."""
-
-LARGEST: Final = 200_000
-"""Bytes of a version that is kept, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +40,10 @@ def begin(versions: Versions, first: Manifest) -> None:
         _copied(versions, known)
         return
     made = _computed(versions, first)
-    if versions.place.remote or made.bytes > LARGEST or any(file.turned for _, file in made.named):
+    if versions.place.remote or any(file.turned for _, file in made.named):
         return
-    for oldest in list(_kept)[: max(0, len(_kept) + 1 - KEPT)]:
-        _kept.pop(oldest, None)
+    while _kept and made.bytes + sum(known.manifest.bytes for known in list(_kept.values())) > SIZES.batch:
+        _kept.pop(next(iter(_kept)), None)
     _kept[key] = _Beginning(made, {file.path: b"".join(versions.place.blocks(file.path)) for _, file in made.named})
 
 

@@ -9,15 +9,13 @@ from triplestore.dictionary import encoding
 from triplestore.engine import Queries, Workbench
 from triplestore.model.report import ClassDiff, ClassPart, ClassSplit
 from triplestore.model.terms import to_ntriples
+from triplestore.model.thresholds import SIZES
 
 SHOWN: Final = 50
 """Merges and splits of classes that a report lists, at most."""
 
 _NAMED: Final = 10
 """Members of a class that a report names, at most."""
-
-_AT_ONCE: Final = 1000
-"""Ids that one statement asks for."""
 
 _Part = tuple[int, int]
 """A class: the id that represents it, and the number of its members."""
@@ -80,7 +78,9 @@ def class_sizes(engine: Queries, classes: str, ids: Iterable[int]) -> dict[int, 
 def at_once(ids: Iterable[int]) -> list[str]:
     """Ids as the lists of several statements."""
     ordered = sorted(ids)
-    return [", ".join(map(str, ordered[start : start + _AT_ONCE])) for start in range(0, len(ordered), _AT_ONCE)]
+    return [
+        ", ".join(map(str, ordered[start : start + SIZES.objects])) for start in range(0, len(ordered), SIZES.objects)
+    ]
 
 
 def _groups(engine: Queries, moved: str, whole: str, part: str) -> tuple[int, list[tuple[_Part, list[_Part]]]]:

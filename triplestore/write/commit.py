@@ -14,6 +14,7 @@ from triplestore.engine.sql import Scratch
 from triplestore.model.report import UpdateReport
 from triplestore.model.stopping import finishing
 from triplestore.model.tables import ASSERTED, FACT, OBJECT_TYPE, SAME_AS, STATISTIC, TERM, VIOLATION, Table
+from triplestore.model.thresholds import SIZES
 from triplestore.storage import segments, statistics
 from triplestore.storage.manifest import Manifest, TableFiles
 from triplestore.storage.patches import TableRows, whole
@@ -119,7 +120,7 @@ def _uncounted(before: Manifest, found: ChangeSet, files: Mapping[str, TableFile
         return since
     since += outcome.added + outcome.deleted
     stored = files.get(FACT.name, before.files_of(FACT.name))
-    return 0 if outcome.whole or since > statistics.STALE * stored.rows else since
+    return 0 if outcome.whole or since > SIZES.share * stored.rows else since
 
 
 def _described(
@@ -129,7 +130,7 @@ def _described(
     change set changes. again: what they say is counted again."""
     engine, workspace = tx.engine, tx.workspace
     after = replace(workspace.manifest, tables={**workspace.manifest.tables, **files})
-    few = after.files_of(FACT.name).rows <= statistics.FEW
+    few = after.files_of(FACT.name).rows <= SIZES.small
     whole_closure = found.outcome is not None and found.outcome.whole
     made = {STATISTIC.name: TableFiles()} if again and few else {}
     if whole_closure or (again and not few):

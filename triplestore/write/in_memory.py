@@ -22,15 +22,17 @@ from triplestore.maintain.budget import BudgetExceededError
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.context import EQUAL_LITERAL
 from triplestore.maintain.keys import NONE, Ids, LayoutFullError, union
-from triplestore.maintain.policy import LIMITS, Plan, Sizes, is_large, plan, plan_rules
+from triplestore.maintain.policy import Plan, Sizes, is_large, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.relation import StoredTables
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.maintain.violations import LiteralClashChecker, LiteralTypeChecker, clashes_in, wrong_types_in
 from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
 from triplestore.model.errors import MemoryLimitError
 from triplestore.model.tables import ASSERTED, COUNT, FACT, QUAD, SAME_AS, TERM, VIOLATION, Table
 from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST_TRIPLE
+from triplestore.model.thresholds import SIZES
 from triplestore.read.reasoning import all_rules, reasoning, touched
 from triplestore.storage.manifest import Manifest
 from triplestore.storage.patches import ArrowRows, TableRows
@@ -53,12 +55,6 @@ from triplestore.write.transaction import Transaction
 if TYPE_CHECKING:
     from triplestore.maintain.evaluation import Evaluator
 
-LARGEST: Final = 50_000_000
-"""Triples of a store, asserted and stored facts together, up to which its closure is kept in memory."""
-
-PAGED: Final = 16_384
-"""Rows of a file up to which it is read whole, of larger ones the pages that are looked up."""
-
 ABORTED: Final = "tried"
 """The phase of maintaining the closure in memory that was aborted."""
 
@@ -69,7 +65,7 @@ def closure(tx: Transaction, plus: int, minus: int, algorithm: str) -> ClosureCa
     workspace, manifest = tx.workspace, tx.workspace.manifest
     facts = manifest.files_of(FACT.name).rows
     derived = manifest.stats.get("materialise_derived", facts)
-    if algorithm == "auto" and (is_large(plus + minus, derived) or (not minus and plus > LIMITS.bulk)):
+    if algorithm == "auto" and (is_large(plus + minus, derived) or (not minus and plus > THRESHOLDS.bulk)):
         return Refused(Reason.LARGE_CHANGE)
     if not manifest.materialised:
         return Refused(Reason.NOT_MATERIALISED)
@@ -94,13 +90,15 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
         workspace.views(ASSERTED)
     derivations: Derivations = "none"
     if manifest.counting:
-        if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > LARGEST:
+        if sum(manifest.files_of(table.name).rows for table in (ASSERTED, FACT)) > SIZES.resident:
             return Refused(Reason.LARGE_STORE)
         workspace.views(COUNT)
         derivations = "read" if manifest.files_of(COUNT.name).files else "counted"
     try:
         memory = memory_of(
-            workspace, derivations, stored=lambda layout: StoredTables(tx.versions, manifest.files_of, layout, PAGED)
+            workspace,
+            derivations,
+            stored=lambda layout: StoredTables(tx.versions, manifest.files_of, layout, SIZES.small),
         )
     except NotMaintainableError as error:
         return Refused(Reason.NOT_MAINTAINABLE, str(error))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final
 
 import pyarrow as pa
 
@@ -17,6 +16,7 @@ from triplestore.maintain.cache import ClosureCache
 from triplestore.materialise.statements import triples_table
 from triplestore.model.dataset import TRIPLE, UNNAMED, Quad
 from triplestore.model.tables import ASSERTED, QUAD, TERM, token_sql
+from triplestore.model.thresholds import SIZES
 from triplestore.read.reasoning import rule_constants
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import Counters
@@ -24,13 +24,6 @@ from triplestore.storage.verify import to_read
 from triplestore.write import graphs
 from triplestore.write.change import Change, Facts
 from triplestore.write.transaction import Transaction
-
-MOST: Final = 4_000_000
-"""Terms up to which their fingerprints are kept in memory: two seconds to make, and 96 MB."""
-
-
-WORTH: Final = 200_000
-"""Terms whose fingerprints take as long to make as one change's terms to find in the files."""
 
 
 def net_in_memory(
@@ -162,7 +155,7 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
     kept = workspace.cache.last("fingerprints")
     before, known = kept if kept is not None else (files, 0)
     if isinstance(known, int):  # changes so far
-        if known * WORTH < files.rows or files.rows > MOST:
+        if known * SIZES.rows < files.rows or files.rows > SIZES.in_memory:
             workspace.cache.put("fingerprints", files, known + 1)
             return None
         known = Fingerprints.read(workspace.engine)

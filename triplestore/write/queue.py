@@ -27,14 +27,12 @@ from triplestore.model.arguments import check_text
 from triplestore.model.dataset import Quad
 from triplestore.model.errors import StoppedError, StorageError, TriplakeError, UsageError
 from triplestore.model.report import UpdateReport
+from triplestore.model.thresholds import SIZES
 from triplestore.read.session import Session
 from triplestore.write.change import Request
 from triplestore.write.transaction import RenumberError, repeated
 from triplestore.write.update import sides
 from triplestore.write.update_files import apply_all, requested
-
-TOGETHER: Final = 20_000
-"""Triples of the updates that one transaction is made of, at most; one alone may have more."""
 
 TRIPLE_BYTES: Final = 50
 """Characters of a request for each triple that it adds or deletes, about."""
@@ -104,7 +102,7 @@ def carry_out(session: Session, waiting: Sequence[Waiting], load_folder: str | P
 def fitting(waiting: Iterable[Waiting]) -> int:
     """How many of the updates that wait one transaction is made of: at least one, if there are any."""
     sizes = list(accumulate(update.size for update in waiting))
-    return max(min(1, len(sizes)), sum(size <= TOGETHER for size in sizes))
+    return max(min(1, len(sizes)), sum(size <= SIZES.small for size in sizes))
 
 
 def each(

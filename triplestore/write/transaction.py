@@ -16,7 +16,7 @@ from triplestore.model.stopping import interrupting
 from triplestore.read import shapes
 from triplestore.read.session import Session
 from triplestore.read.workspace import Workspace
-from triplestore.storage.retention import EVERY
+from triplestore.storage.thresholds import THRESHOLDS
 from triplestore.storage.vacuum import tidy
 
 REPORTED: Final = 100
@@ -50,7 +50,7 @@ def writing(session: Session, operation: str, dry: bool = False) -> Iterator[Tra
             session.workspace.abandon(manifest)
             raise
     session.reading.at(session.manifest.version)
-    if session.manifest.version // max(EVERY, 1) != manifest.version // max(EVERY, 1):
+    if session.manifest.version // max(THRESHOLDS.every, 1) != manifest.version // max(THRESHOLDS.every, 1):
         tidy(session.versions)
 
 

@@ -15,7 +15,6 @@ from tests.support.random_programs import SAME, Triple, lists, rules_of
 from tests.support.seeds import seeds
 from triplake import rulesets
 from triplake.rulesets import datalog
-from triplestore.compile import join
 from triplestore.compile.schema import Constants, Fact, SchemaFacts
 from triplestore.compile.specialise import Specialiser
 from triplestore.compile.symmetry import half
@@ -131,7 +130,7 @@ def test_no_equality_is_lost_by_an_order_of_our_own(
     embedded: Engine, numbers: range, equality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bodies with many elements about one variable are joined one by one: here, all with more than one."""
-    monkeypatch.setattr(join, "TOGETHER", 1)
+    monkeypatch.setattr("triplestore.compile.thresholds.Thresholds.together", 1)
     for seed in numbers:
         check(embedded, seed, equality)
 

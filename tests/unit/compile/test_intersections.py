@@ -7,8 +7,8 @@ import pytest
 from tests.support.closure import MODES, agree
 from tests.support.random_programs import SAME, TYPE, Triple, lists, rules_of
 from triplestore.engine import Engine
-from triplestore.materialise.ontology import MANY
 from triplestore.model.terms import OWL, RDFS
+from triplestore.model.thresholds import SIZES
 
 
 def c(number: int) -> str:
@@ -31,7 +31,7 @@ def facts() -> list[Triple]:
 
 
 @pytest.mark.parametrize("equality", MODES)
-@pytest.mark.parametrize("many", [0, MANY])
+@pytest.mark.parametrize("many", [0, SIZES.small])
 @pytest.mark.sampled(each=2)
 def test_what_is_in_all_is_in_the_intersection(embedded: Engine, equality: str, many: int) -> None:
     agree(embedded, facts(), rules_of(("owl2rl",)), equality, many)

@@ -227,7 +227,7 @@ def check_numbered(engine: Engine, batches: list[list[str]], in_memory: bool = F
 def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[str]], how: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if how == "by SQL":
-            patch.setattr(encoding, "SMALL", -1)
+            patch.setattr("triplestore.model.thresholds.Sizes.objects", 0)
         check_numbered(embedded, batches, in_memory=how == "in memory")
 
 
@@ -237,7 +237,7 @@ def test_the_dictionary_knows_the_values(embedded: Engine, batches: list[list[st
 @given(batches=st.lists(st.lists(tokens, min_size=60, max_size=80), min_size=2, max_size=2))
 def test_the_dictionary_knows_the_values_on_spark(spark_engine: Engine, batches: list[list[str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding, "SMALL", -1)
+        patch.setattr("triplestore.model.thresholds.Sizes.objects", 0)
         check_numbered(spark_engine, batches)
 
 

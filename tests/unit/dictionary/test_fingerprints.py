@@ -41,7 +41,7 @@ def test_they_are_the_ids_of_the_dictionary(engine: Engine) -> None:
 
 @pytest.mark.parametrize("loose", [0, 3, 1_000])
 def test_new_ones_are_known_at_once(monkeypatch: pytest.MonkeyPatch, loose: int) -> None:
-    monkeypatch.setattr(fingerprints, "LOOSE", loose)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.loose", loose)
     known = Fingerprints(np.empty((0, WORDS), dtype=np.int64), np.empty(0, dtype=np.int64))
     assert known.ids(TOKENS) == {}
     for number, token in enumerate(TOKENS):

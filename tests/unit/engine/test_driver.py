@@ -66,7 +66,7 @@ def test_few_rows_make_no_job(spark_engine: Any, asked: list[str]) -> None:
 def test_more_rows_are_for_a_cluster(
     spark: Any, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, local: bool
 ) -> None:
-    monkeypatch.setattr("triplestore.engine.spark.driver.IN_DRIVER", 4)
+    monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.in_driver", 4)
     monkeypatch.setattr("triplestore.engine.spark.queries.is_local", lambda master: local)
     spark_engine = SparkEngine(spark, scratch=str(tmp_path))
     spark_engine.load("t", pairs((1, 2), (2, 3)))

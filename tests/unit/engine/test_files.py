@@ -48,7 +48,7 @@ class TestFiles:
             from triplestore.engine.spark import output
 
             monkeypatch.setattr(output, "is_local", lambda master: False)
-            monkeypatch.setattr(output, "SMALL_WRITE", 1)
+            monkeypatch.setattr("triplestore.model.thresholds.Sizes.one_thread", 1)
         given = pairs(*((n, n * n) for n in range(30_000)))
         engine.load("t", given)
         files = [file.path for file in engine.write("SELECT a, b FROM t", str(tmp_path), "t", ["a"], 8192)]
@@ -125,8 +125,8 @@ class TestFiles:
             from triplestore.engine.spark import output
 
             monkeypatch.setattr(output, "is_local", lambda master: False)
-            monkeypatch.setattr(output, "SMALL_WRITE", small or 1)
-            monkeypatch.setattr(output, "ROWS_PER_FILE", 2000)
+            monkeypatch.setattr("triplestore.model.thresholds.Sizes.one_thread", small or 1)
+            monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.rows_per_file", 2000)
         engine.load("t", pairs(*((n % 7, n * 7919 % 10007) for n in range(9_000))))
         files = engine.write("SELECT a, b FROM t", str(tmp_path), "t", ["a", "b"], 2048, ["b", "a"])
         assert len(files) == (6 if engine.name == "spark" and not small else 1)  # for two tasks, so an even number

@@ -37,10 +37,10 @@ pytestmark = pytest.mark.spark_alone
 class TestSparkOnly:
     @pytest.mark.parametrize("tokens", [set(), {"<a>"}, TOKENS], ids=["none", "one", "many"])
     def test_rows_are_numbered_by_ranges(self, spark: Any, tokens: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        from triplestore.engine.spark import SparkEngine, driver, workbench
+        from triplestore.engine.spark import SparkEngine
 
-        monkeypatch.setattr(workbench, "ONE_TASK_UP_TO", -1)
-        monkeypatch.setattr(driver, "IN_DRIVER", 0)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.one_thread", 0)
+        monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.in_driver", 0)
         engine = SparkEngine(spark)
         engine.spark.conf.set("spark.sql.adaptive.enabled", "false")  # which would put so few into one range
         check_numbered(engine, tokens)
@@ -49,9 +49,9 @@ class TestSparkOnly:
     @pytest.mark.parametrize("graph", ["nothing", "a loop", "chain", "star, largest in the middle", "sparse", "dense"])
     @pytest.mark.sampled(each=4)
     def test_components_by_joins(self, spark: Any, graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        from triplestore.engine.spark import SparkEngine, components
+        from triplestore.engine.spark import SparkEngine
 
-        monkeypatch.setattr(components, "COLLECT_UP_TO", -1)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.in_memory", 0)
         engine = SparkEngine(spark)
         check_components(engine, GRAPHS[graph])
         engine.close()
@@ -131,8 +131,8 @@ engine.close()
         from triplestore.engine.spark import output as spark_output
 
         monkeypatch.setattr(spark_output, "is_local", lambda master: False)
-        monkeypatch.setattr(spark_output, "SMALL_WRITE", 1000)
-        monkeypatch.setattr(spark_output, "ROWS_PER_FILE", 2000)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.one_thread", 1000)
+        monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.rows_per_file", 2000)
         engine = SparkEngine(spark)
         engine.load("t", pairs(*((n * 7919 % 10007, n) for n in range(10_000))))
         array = engine.dialect.array(["a", "b"])

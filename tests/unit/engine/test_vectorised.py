@@ -42,7 +42,7 @@ def test_what_is_outside_the_domain_is_null() -> None:
 
 def test_long_texts_are_pythons_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python takes four bytes for each character of a text with a rare one."""
-    monkeypatch.setattr(vectorised, "_AT_ONCE", 1 << 20)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.batch", 1 << 20)
     texts = pa.array([None, *(f"{number}{'a' * 100_000}\U0001f600" for number in range(99))])
     names = pa.chunked_array([["a"] * 30, ["b"] * 70])
     tracemalloc.start()

@@ -28,8 +28,8 @@ COLUMNS = [("a", "BIGINT"), ("b", "BIGINT")]
 def by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is a large one, of blocks of 256 bytes."""
     monkeypatch.setattr(verification, "BLOCK", 256)
-    monkeypatch.setattr(verification, "WITH_BLOCKS", 0)
-    monkeypatch.setattr(verification, "WHOLE", 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.block", 64)
+    monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.whole", 0)
 
 
 def flip(path: Path, at: int) -> None:

@@ -33,7 +33,6 @@ from triplestore.dictionary.term_rows import term_sql
 from triplestore.engine import Engine
 from triplestore.engine.arrow import int64s
 from triplestore.engine.sql import Scratch, unique
-from triplestore.materialise import statements
 from triplestore.materialise.same_as import clashes_between
 from triplestore.materialise.statements import triples_table
 from triplestore.model.rule import Rule
@@ -72,12 +71,10 @@ def test_aggregates_over_many_rule_instances(make_store: MakeStore, tmp_path: Pa
 @pytest.mark.parametrize("equality", MODES)
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES)
 @given(**GIVEN)
-def test_every_instance_in_a_table(
-    embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str
-) -> None:
-    """Random programs with the bound at nought, so that each statement reads a table."""
+def test_instances_in_tables(embedded: Engine, triples: list[Triple], rules: tuple[Rule, ...], equality: str) -> None:
+    """Random programs with the bound at 1, so that each statement of two or more instances reads a table."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statements, "INLINE", 0)
+        patch.setattr("triplestore.model.thresholds.Sizes.inline", 1)
         agree(embedded, triples, rules, equality)
 
 

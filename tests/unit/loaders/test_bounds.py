@@ -108,7 +108,7 @@ def test_a_scan_for_triple_terms_is_that_of_the_whole(monkeypatch: pytest.Monkey
     dice = random.Random(7)
 
     def told(text: bytes, block: int) -> str:
-        monkeypatch.setattr(bounds, "_BLOCK", block)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.block", block)
         try:
             check_terms(io.BytesIO(text), "x")
         except InputError as error:

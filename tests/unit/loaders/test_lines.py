@@ -294,7 +294,7 @@ def test_lines_over_the_limit(tmp_path: Path) -> None:
 
 def test_lines_are_read_some_bytes_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a piece ends within a line or its end; of a line that is too long the begin is kept."""
-    monkeypatch.setattr(loaders_lines, "SIZE", 50)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.batch", 50)
     monkeypatch.setattr(loaders_lines, "LONGEST", 8)
     dice = random.Random(3)
     for _ in range(300):

@@ -152,7 +152,7 @@ def test_triples_are_handed_over_some_characters_at_a_time(
 ) -> None:
     handed = []
     strings = reading.strings
-    monkeypatch.setattr(reading, "SIZE", 5_000)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.batch", 5_000)
     monkeypatch.setattr(reading, "strings", lambda values: handed.append(strings(values)) or handed[-1])
     path = write(tmp_path, f"x.{suffix}", "".join(f'{A} {P} "{n:0300}\\n" .\n' for n in range(100)))
     assert read(engine, path)[0] == Counter({(A, P, f'"{n:0300}\n"'): 1 for n in range(100)})

@@ -154,7 +154,7 @@ def alike(left: Graph, right: Graph) -> bool:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_as_rdflib_makes_them(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "BATCH", 1 + seed * 5000)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.rows", 1 + seed * 5000)
     chance = random.Random(seed)
     rows = [row(chance, number) for number in range(12)]
     table = pa.Table.from_pylist(rows, SCHEMA)
@@ -308,7 +308,7 @@ def test_wrong_templates(store: Store, template: str, message: str) -> None:
 
 
 def test_long_texts_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "SIZE", 1 << 20)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.batch", 1 << 20)
     rows = pa.table({"id": range(10_000), "v": ["x" * 1000] * 10_000})
     with tables.opened(rows, 1, "") as table:
         batches = list(mapping._tokens(table, read_template(COLUMN, {}), 1))

@@ -15,15 +15,15 @@ import pytest
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
 
 from tests.conftest import MakeStore
+from tests.support.thresholds import set_fields
 from triplestore import Store
-from triplestore.maintain import policy
 from triplestore.maintain.budget import Budget
-from triplestore.maintain.policy import LIMITS, Limits
+from triplestore.maintain.thresholds import Thresholds
 
 E = Namespace("http://e/")
 EDGES = [(E[f"n{i}"], E.p, E[f"n{i + 1}"]) for i in range(700) if i % 4 < 3]
 DELETED = EDGES[::2]
-LOW = Limits(fact=1, scratch=len(DELETED) + 1, schema=0, share=10**9)
+LOW = {"fact": 1, "scratch": len(DELETED) + 1, "schema": 0, "share": 10**9}
 """The facts to delete are within the budget, not what they lead to."""
 
 
@@ -73,7 +73,7 @@ def test_what_is_within_the_budget_is_finished(
 
 @pytest.mark.long_on_spark
 def test_an_aborted_attempt_leaves_no_trace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "LIMITS", LOW)
+    set_fields(monkeypatch, Thresholds, **LOW)
     before = set(store.triples())
     dry = store.update(delete=DELETED, dry_run=True)
     assert set(store.triples()) == before
@@ -87,15 +87,17 @@ def test_an_aborted_attempt_leaves_no_trace(store: Store, monkeypatch: pytest.Mo
 
 @pytest.mark.long_on_spark
 def test_a_named_algorithm_is_never_aborted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "LIMITS", LOW)
+    set_fields(monkeypatch, Thresholds, **LOW)
     assert store.update(delete=DELETED, maintain="dred")["algorithm"] == "dred"
 
 
 @pytest.mark.long_on_spark
-@pytest.mark.parametrize("constants", [LIMITS, LOW], ids=["finished", "aborted"])
-def test_time_does_not_matter(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constants: Limits) -> None:
+@pytest.mark.parametrize("constants", [{}, LOW], ids=["finished", "aborted"])
+def test_time_does_not_matter(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constants: dict[str, int]
+) -> None:
     """The same change of two copies, one of them on a machine whose clocks leap: the same choice and the same work."""
-    monkeypatch.setattr(policy, "LIMITS", constants)
+    set_fields(monkeypatch, Thresholds, **constants)
     path, engine = store.path, store.engine_name
     seen = []
     for name, leaps in (("steady", False), ("leaping", True)):

@@ -194,7 +194,7 @@ def test_on_spark(spark: SparkSession, kg: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("patch", [0, 1_000])
 def test_what_is_undone_leaves_the_counts_as_they_were(patch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is kept beside the large arrays; and then they go on."""
-    monkeypatch.setattr(counts_kept, "_PATCH", patch)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.loose", patch)
     keys = np.arange(0, 40, 2)
     kept = counts_kept.Counts(keys, np.ones((2, len(keys)), dtype=np.int64))
     kept.add(np.array([0, 1, 1]), NONRECURSIVE, 1)

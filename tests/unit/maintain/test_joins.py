@@ -4,7 +4,6 @@ bounded."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,12 @@ from rdflib.term import Node
 from tests.conftest import MakeStore
 from tests.support.cli import run
 from tests.support.pages import small_pages
+from tests.support.thresholds import set_fields
 from triplestore import Store
-from triplestore.maintain import budget, policy
+from triplestore.maintain import budget
 from triplestore.maintain.bindings import Bindings
 from triplestore.maintain.budget import Meter
+from triplestore.maintain.thresholds import Thresholds
 from triplestore.model.errors import MemoryLimitError
 
 E = Namespace("http://e/")
@@ -57,8 +58,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of a join makes few rows, as the large cases do with the room that there is."""
-    for module in ("bindings", "join"):
-        monkeypatch.setattr(f"triplestore.maintain.{module}.ROOM", 1000)
+    set_fields(monkeypatch, Thresholds, room=1000)
 
 
 def with_rule(make_store: MakeStore, folder: Path, rule: str, **options: object) -> Store:
@@ -152,7 +152,7 @@ def test_rows_that_come_to_nothing_are_work(
     start = [(E[f"x{i}"], E.p, E.y) for i in range(60)]
     others = [(E[f"w{i}"], E.s, E[f"x{j}"]) for i in range(60) for j in range(60)]
     store.update(add=[*start, *((E.y, E.q, E[f"z{i}"]) for i in range(60)), *others])
-    monkeypatch.setattr(policy, "LIMITS", replace(policy.LIMITS, fact=1, scratch=500, schema=0))
+    set_fields(monkeypatch, Thresholds, fact=1, scratch=500, schema=0)
     report = store.update(delete=start[:54])
     assert report["algorithm"] == "rematerialise"
     assert "more work" in str(report["reason"])
@@ -207,7 +207,7 @@ def test_a_join_that_runs_out_of_memory(chain: Path, failing: str, monkeypatch: 
         if failing == "machine":
             patch.setattr(Bindings, "output", allocate)
         else:
-            patch.setattr(budget, "_SMALL", 0)
+            patch.setattr("triplestore.model.thresholds.Sizes.block", 1)
             taken = iter([0])
             patch.setattr(budget, "resident", lambda: next(taken, 1 << 50))
         with Store.open(chain, engine="duckdb") as store:

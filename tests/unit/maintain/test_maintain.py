@@ -17,13 +17,14 @@ from tests.support.random_programs import TYPE, Triple, ex, facts, programs, rul
 from tests.support.ways import FEW, WAYS
 from triplake import rulesets
 from triplestore.engine import Engine
-from triplestore.maintain import bindings, join
+from triplestore.maintain import bindings
 from triplestore.maintain.budget import Budget, BudgetExceededError
 from triplestore.maintain.cache import Derivations
 from triplestore.maintain.policy import COUNTING, DELETING
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.model.errors import InputError, LimitError
 from triplestore.model.terms import OWL, RDF, RDFS
+from triplestore.model.thresholds import SIZES
 
 pytestmark = pytest.mark.spark_alone
 
@@ -54,15 +55,15 @@ def follow(
     algorithm: str,
     counting: bool = False,
     most: int = 1 << 30,
-    many: int = join.MANY,
+    many: int = SIZES.much,
     budget: Budget | None = None,
 ) -> int:
     """Apply a history; after each step compare the closure in memory with one made anew, and the reported change with
     the difference. counting: compare the derivation counts too. most: facts of a closure from which on the rest is
-    left out. many: see `join.MANY`; 0 joins atoms before instances wherever that can be. budget: of each step; one that
-    exceeds it must leave no trace, and is made again without. The number of steps that could be maintained."""
+    left out. many: see `Sizes.much`; 1 joins atoms before instances wherever that has fewer rows. budget: of each step;
+    one that exceeds it must leave no trace, and is made again without. The number of steps that could be maintained."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(join, "MANY", many)
+        patch.setattr("triplestore.model.thresholds.Sizes.much", many)
         return _follow(engine, history, program, equality, algorithm, counting, most, budget or Budget())
 
 
@@ -133,7 +134,7 @@ def _follow(
     return done
 
 
-MANY = st.sampled_from([0, join.MANY])
+MANY = st.sampled_from([1, SIZES.much])
 
 BUDGETS = st.builds(
     Budget,

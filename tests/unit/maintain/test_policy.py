@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
 from triplestore.maintain.extend import INSERTION
-from triplestore.maintain.policy import COUNTING, DELETING, LIMITS, NAMES, OVERDELETION, Limits, Sizes, plan, plan_rules
+from triplestore.maintain.policy import COUNTING, DELETING, NAMES, OVERDELETION, Sizes, plan, plan_rules
+from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.model.errors import UsageError
 
 STORE = Sizes(asserted=100_000, facts=200_000, schema=100, materialise_derived=500_000, derivations_per_fact=2.5)
-DENSE = replace(STORE, derivations_per_fact=LIMITS.fact)
+DENSE = replace(STORE, derivations_per_fact=THRESHOLDS.fact)
 COUNTED = replace(STORE, counting=True)
-
-
-def test_six_constants() -> None:
-    assert len(fields(Limits)) <= 6
 
 
 @pytest.mark.parametrize(
@@ -48,7 +45,7 @@ def test_the_budget_is_the_work_of_computing_from_scratch() -> None:
     """What the last materialisation derived, and what it takes besides."""
     small, large = (plan("auto", 0, 1, replace(STORE, materialise_derived=n)).budget.limit for n in (0, 10**6))
     assert small is not None
-    assert large == small + 10**6 // LIMITS.share
+    assert large == small + 10**6 // THRESHOLDS.share
     taxonomy = plan("auto", 0, 1, replace(STORE, materialise_derived=0, schema=10_000)).budget.limit
     assert taxonomy is not None
     assert taxonomy > small

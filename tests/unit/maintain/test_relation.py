@@ -46,8 +46,8 @@ def triples_of(layout: Layout, keys: Ids) -> list[Triple]:
 @pytest.mark.parametrize("seed", seeds(range(40), 3))
 def test_it_equals_a_set(seed: int, page: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
-    for bound in ("CACHED_FIRST", "CACHED"):  # pages are dropped, and read again
-        monkeypatch.setattr(f"triplestore.storage.pages.{bound}", random.choice((0, 200, 1000, 1 << 20)))
+    cached = random.choice((0, 200, 1000, 1 << 20))  # pages are dropped, and read again
+    monkeypatch.setattr("triplestore.storage.thresholds.Thresholds.cached", cached)
     layout, terms = Layout((50, 60, 60, 60, 0)), random.choice((3, 8, 50))
     truth = {random_triple(random, terms) for _ in range(random.choice((1, 30, 200)))}
     tables = PagedTables(random, page)
@@ -227,23 +227,10 @@ def test_a_page_that_is_not_what_was_written_is_refused(tmp_path: Path) -> None:
         _ = relation.keys
 
 
-def test_pages_are_kept_beyond_the_first_bound_where_they_are_wanted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("triplestore.storage.pages.CACHED_FIRST", 80)
-    monkeypatch.setattr("triplestore.storage.pages.CACHED", 240)
+def test_the_pages_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triplestore.storage.thresholds.Thresholds.cached", 240)
     cache = PageCache()
-
-    def kept(pages: range) -> list[int]:
-        return [page for page in pages if cache.get(page) is not None]
-
-    def read(pages: range) -> None:
-        for page in pages:
-            if cache.get(page) is None:
-                cache.put(page, column([page] * 5))  # 40 bytes
-
-    read(range(10))
-    assert kept(range(10)) == [8, 9], "each of them once: those used last"
-    read(range(4))
-    assert kept(range(10)) == [0, 1, 2, 3, 8, 9], "four are wanted again: there is room for them besides"
-    read(range(10))
-    read(range(10))
-    assert len(kept(range(10))) == 6, "never more than the last bound"
+    for page in range(10):
+        cache.put(page, column([page] * 5))  # 40 bytes
+        assert cache.get(0) is not None
+    assert [page for page in range(10) if cache.get(page) is not None] == [0, 5, 6, 7, 8, 9]

@@ -15,12 +15,12 @@ from tests.support.random_programs import SAME, TYPE, Triple, ex
 from tests.support.random_tangles import EQUIVALENT, Tangle, fans, tangle
 from tests.support.seeds import seeds
 from tests.support.tangles import check, failing
-from tests.support.thresholds import Constant, set_threshold
+from tests.support.thresholds import set_fields
 from triplake.rulesets import datalog
-from triplestore.compile import join
 from triplestore.engine import Engine
-from triplestore.maintain import bindings
+from triplestore.maintain.thresholds import Thresholds
 from triplestore.model.terms import XSD
+from triplestore.model.thresholds import Sizes
 
 pytestmark = pytest.mark.spark_alone
 
@@ -245,17 +245,16 @@ def test_bodies_are_joined_one_element_after_the_other(
 ) -> None:
     """As those with many elements about one variable are: here, all, or those with two or more. Some tangles have
     several elements without a variable."""
-    monkeypatch.setattr(join, "TOGETHER", together)
-    monkeypatch.setattr(bindings, "SEPARATE", 0)
+    monkeypatch.setattr("triplestore.compile.thresholds.Thresholds.together", together)
+    monkeypatch.setattr("triplestore.maintain.thresholds.Thresholds.separate", 0)
     check(embedded, tangle(seed))
 
 
 @pytest.mark.parametrize(("room", "seed"), [*seeds(((4, seed) for seed in range(60)), 3), *seeds(((1, 3), (1, 9)), 1)])
 def test_joins_with_room_for_few_rows(embedded: Engine, room: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are completed in parts, and by the combinations of values that are read of them."""
-    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "ROOM"), room)
-    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "FAN_OUT"), seed % 3)
-    set_threshold(monkeypatch, Constant("triplestore.maintain.context", "GATHERED"), 5)
+    set_fields(monkeypatch, Thresholds, room=room)
+    set_fields(monkeypatch, Sizes, much=1 + seed % 3)
     check(embedded, fans(seed))
 
 

@@ -14,9 +14,9 @@ from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.materialise.ontology import MANY
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.terms import RDFS, TYPE, builtin
+from triplestore.model.thresholds import SIZES
 from triplestore.storage.manifest import Counters
 
 
@@ -45,7 +45,7 @@ def counted(engine: Engine) -> tuple[int, int]:
     )
 
 
-@pytest.mark.parametrize("many", [0, 200, MANY])
+@pytest.mark.parametrize("many", [0, 200, SIZES.small])
 def test_the_closure_is_what_the_tree_says(embedded: Engine, many: int) -> None:
     """All joined, grown too large while it was closed (the tree has 313 links), and all in memory."""
     data = taxonomy(300, 6, 0.05, 60, 300, seed=4)

@@ -14,7 +14,6 @@ from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
-from triplestore.materialise import reachability
 from triplestore.materialise.seminaive import SemiNaive
 from triplestore.model.rule import Rule
 from triplestore.model.terms import OWL, RDFS
@@ -57,13 +56,13 @@ def test_relations_that_meet(embedded: Engine, seed: int, equality: str) -> None
 def test_what_proves_too_large_is_joined(embedded: Engine, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Some relations are known by their components for a while, and then are not."""
     rng = Random(seed)
-    monkeypatch.setattr(reachability, "MOST", rng.randint(0, 8))
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.in_memory", rng.randint(0, 8))
     agree(embedded, data(rng), program(rng), "rewrite", many=1)
 
 
 def test_what_proves_too_large_at_once_is_joined(embedded: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """When nothing else has anything left to do."""
-    monkeypatch.setattr(reachability, "MOST", 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.in_memory", 0)
     rules = datalog.parse(f"PREFIX : <http://e/>\n{TRANSITIVE.format('p')}", "chain")
     triples = [(ex("a"), ex("p"), ex("b")), (ex("b"), ex("p"), ex("c"))]
     assert (ex("a"), ex("p"), ex("c")) in materialised(embedded, triples, rules, "off", many=1)[0]

@@ -112,7 +112,7 @@ def test_as_the_statements_at_length(tmp_path: Path, place: int, seed: int) -> N
 
 def test_when_it_is_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large stores are asked by statements first, very large ones always, and so are those that memory is short for."""
-    monkeypatch.setattr(lookup, "WORTH", 10)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", 10)
     with Store.create(tmp_path / "kg", "none") as store:
         store.update(add=[(EX[f"s{i}"], EX.p, EX[f"o{i}"]) for i in range(30)])
 
@@ -126,7 +126,7 @@ def test_when_it_is_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert [indexed() for _ in range(4)] == [False, False, True, True]
         store.update(add=[(EX.s0, EX.p, EX.more)])
         assert [indexed() for _ in range(4)] == [False, False, False, True]
-        monkeypatch.setattr(lookup, "MOST", 20)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.one_thread", 20)
         store.update(add=[(EX.s0, EX.p, EX.most)])
         assert not any(indexed() for _ in range(10))
         monkeypatch.undo()

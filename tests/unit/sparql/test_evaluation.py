@@ -10,10 +10,12 @@ import pytest
 
 from tests.support.seeds import seeds
 from tests.support.sparql import make_graph
+from tests.support.thresholds import set_fields
 from triplake.sparql import query
 from triplestore.engine import Engine
-from triplestore.expressions import evaluation
+from triplestore.expressions.thresholds import Thresholds
 from triplestore.model.terms import XSD
+from triplestore.model.thresholds import SIZES
 
 NUMBERS = {
     "integer": ["0", "1", "-7", "012", "99999999999999999999", "100000000000000000000", f"-{'1234567890' * 3}"],
@@ -60,8 +62,7 @@ def values(engine: Engine, monkeypatch: pytest.MonkeyPatch, text: str, terms: li
     graph = make_graph(engine, [("<u:s>", f"<u:{place}>", term) for place, term in enumerate(terms)])
     found = []
     for least in (10**9, 1):
-        for name in ("FEW", "MANY"):
-            monkeypatch.setattr(evaluation, name, least)
+        set_fields(monkeypatch, Thresholds, cheap=least, heavy=least)
         found.append(sorted(tuple(map(str, row)) for row in query(graph, text).tokens()))
     return found
 
@@ -119,7 +120,7 @@ def test_random_expressions_often(embedded: Engine, monkeypatch: pytest.MonkeyPa
 @pytest.mark.long_on_spark
 def test_a_chain_of_sums_over_many_rows(engine: Engine) -> None:
     """More rows than long expressions are evaluated for on DuckDB; as SQL, an engine may not end planning these."""
-    rows = evaluation.ROWS + 1
+    rows = SIZES.objects + 1
     graph = make_graph(engine, [(f"<u:s{n}>", "<u:p>", f'"{n}"^^<{XSD}integer>') for n in range(rows)])
     binds = " ".join(f"BIND(?b{n} + ?v AS ?b{n + 1})" for n in range(8))
     found = query(graph, f"SELECT (MAX(?b8) AS ?most) {{ ?s <u:p> ?v BIND(?v AS ?b0) {binds} }}").tokens()

@@ -11,7 +11,6 @@ import pytest
 
 from tests.support.endpoint import Endpoint, Reply, answering, endpoint
 from tests.support.sparql import SAME, bag, make_graph, ox_store, reference
-from tests.support.thresholds import Constant, set_threshold
 from triplake.sparql import Graph, explain, federation, query
 from triplake.sparql.to_rules import rules_of_query
 from triplestore import Store
@@ -118,7 +117,7 @@ SHAPES = [
 def test_answers_are_those_of_oxigraph(
     embedded: Engine, other: Endpoint, monkeypatch: pytest.MonkeyPatch, shape: str, batch: int
 ) -> None:
-    monkeypatch.setattr(federation, "BATCH", batch)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.inline", batch)
     text = PREFIX + shape.replace("@", f"<{other.address}>")
     plain = [t for t in HERE if t[0][0] != "_"]
     found = query(graph_of(embedded, other.address, facts=plain), text)
@@ -135,7 +134,7 @@ def test_the_same_by_working_tables(embedded: Engine, other: Endpoint, monkeypat
     text = f"SELECT * {{ ?s :p ?o OPTIONAL {{ SERVICE <{other.address}> {{ ?s :label ?l }} }} BIND('new' AS ?n) }}"
     graph = graph_of(embedded, other.address)
     found = rows(graph, text)
-    set_threshold(monkeypatch, Constant("triplake.sparql.relation", "LISTED"), 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.inline", 1)
     assert rows(graph, text) == found
 
 
@@ -143,7 +142,7 @@ def test_the_same_without_sending_solutions(embedded: Engine, other: Endpoint, m
     text = f"SELECT * {{ ?s :p ?o SERVICE <{other.address}> {{ ?s :label ?l }} }}"
     graph = graph_of(embedded, other.address)
     found = rows(graph, text)
-    monkeypatch.setattr(federation, "MOST_SENT", 2)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.objects", 2)
     assert rows(graph, text) == found
     assert ["VALUES" in asked for asked in other.queries] == [True, False]
 
@@ -164,7 +163,7 @@ class TestWhatIsSent:
         assert other.headers["Accept"] == "application/sparql-results+json"
 
     def test_batches(self, embedded: Engine, other: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(federation, "BATCH", 2)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.inline", 2)
         rows(
             graph_of(embedded, other.address),
             f"SELECT * {{ ?s :p|:r ?o SERVICE <{other.address}> {{ ?o :label ?l }} }}",
@@ -327,7 +326,7 @@ class TestAnswers:
 class TestBounds:
     def test_requests(self, embedded: Engine, other: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(federation, "MOST_REQUESTS", 2)
-        monkeypatch.setattr(federation, "BATCH", 1)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.inline", 1)
         text = f"SELECT * {{ ?o ^:p ?s SERVICE SILENT <{other.address}> {{ ?o :label ?l }} }}"
         with pytest.raises(LimitError, match="more than 2 requests"):
             rows(graph_of(embedded, other.address), text)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.endpoint import Endpoint, answering, endpoint
 from tests.support.sparql import Triple, bag, make_graph, ox_store, reference
-from triplake.sparql import federation, query
+from triplake.sparql import query
 from triplestore.engine import Engine
 
 QUERIES = 30
@@ -87,8 +87,8 @@ def test_answers_are_those_of_oxigraph(
         text = f"PREFIX : <http://e/> SELECT * {patterns.group(2)}"
         if "@" not in text:
             continue
-        monkeypatch.setattr(federation, "BATCH", random.choice([1, 2, 100]))
-        monkeypatch.setattr(federation, "MOST_SENT", random.choice([2, 1_000]))
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.inline", random.choice([1, 2, 100]))
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.objects", random.choice([2, 1_000]))
         text = text.replace("@", f"<{other.address}>")
         found = query(graph, text)
         assert bag(found.tokens()) == bag(reference(store, text, found.variables)), text

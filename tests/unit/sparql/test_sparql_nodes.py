@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gc
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import rdflib
 
+from tests.support.thresholds import set_fields
 from triplake.sparql.constants import Known
 from triplake.sparql.results import Nodes
 from triplestore import Store
+from triplestore.model.thresholds import Sizes
 
 EX = rdflib.Namespace("http://e/")
 PREFIX = "PREFIX : <http://e/> "
@@ -53,7 +54,7 @@ def test_terms_of_a_query_s_own_are_no_one_else_s(store: Store) -> None:
 
 
 def test_more_terms_than_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("triplake.sparql.query"), "MOST_NODES", 6)
+    monkeypatch.setattr("triplake.sparql.thresholds.Thresholds.nodes", 6)
     few = store.query(PREFIX + "SELECT ?x { ?x :p ?n FILTER(?n < 2) }")
     assert set(few) == {(EX.x0,), (EX.x1,)}
     every = store.query(PREFIX + "SELECT ?x ?n { ?x :p ?n }")
@@ -65,9 +66,7 @@ def test_more_terms_than_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch)
 
 def test_wide_terms_are_kept_and_streamed_by_their_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Literals of one character or 1,000: what is kept is bounded, and what a stream has in memory at a time."""
-    query = importlib.import_module("triplake.sparql.query")
-    for name, bound in {"MOST_CHARACTERS": 5_000, "AT_ONCE": 4, "BATCH_BYTES": 16_000}.items():
-        monkeypatch.setattr(query, name, bound)
+    set_fields(monkeypatch, Sizes, small=4, batch=16_000)
     facts = [(EX[f"x{n}"], EX.p, rdflib.Literal(f"{n % 10}" * (1_000 if 60 < n < 90 else 1))) for n in range(200)]
     with Store.create(tmp_path / "kg", ["none"], engine="duckdb") as store:
         store.update(add=facts)
@@ -79,12 +78,12 @@ def test_wide_terms_are_kept_and_streamed_by_their_characters(tmp_path: Path, mo
             assert list(store.query(text, stream=True)) == [(s, o) for s, _, o in facts]
             assert list(store.query(text)) == [(s, o) for s, _, o in facts]
         gc.collect()
-        assert all(one.characters <= 5_000 for one in gc.get_objects() if isinstance(one, Nodes))
+        assert all(one.characters <= 16_000 for one in gc.get_objects() if isinstance(one, Nodes))
 
 
 def test_few_constants_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that the store lacks are constants, too, and long ones: who asks for more and more fills no memory."""
-    monkeypatch.setattr(importlib.import_module("triplake.sparql.constants"), "_MOST_KNOWN", 20)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.remembered", 20)
     long = "x" * 2_000
     with Store.create(tmp_path / "kg", ["datatypes"], engine="duckdb") as store:
         store.update(add=[*FACTS, (EX.x9, EX.p, rdflib.Literal(long))])

@@ -16,7 +16,7 @@ from tests.support.datasets_random import random_quads
 from tests.support.seeds import seeds
 from tests.support.sparql import Quad, Triple, bag, make_graph
 from tests.support.sparql_random import everywhere, random_bound_path_query, random_graph
-from triplake.sparql import Graph, path_starts, query
+from triplake.sparql import Graph, query
 from triplestore.engine import Engine
 from triplestore.model.terms import RDF
 from triplestore.storage.statistics import Counts, Statistics
@@ -188,6 +188,6 @@ def test_no_answer_depends_on_where_a_path_starts(
             text = f"SELECT * {{ {{ {text} }} VALUES ?x {{ <http://e/a> <http://e/b> }} GRAPH ?g {{ ?x ?p ?w }} }}"
         answers = []
         for few in (0, 1e99):
-            monkeypatch.setattr(path_starts, "FEW_PAIRS", few)
+            monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", few)
             answers.append(bag(query(graph, text, mode).tokens()))
         assert answers[0] == answers[1], f"seed {seed}, query {number}: {text}"

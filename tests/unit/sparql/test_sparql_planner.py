@@ -16,7 +16,6 @@ from triplestore.model.errors import StoppedError
 from triplestore.model.expression import Constant, Variable
 from triplestore.model.stopping import Stop, heeding
 from triplestore.model.terms import TYPE
-from triplestore.storage import statistics
 from triplestore.storage.statistics import Counts, Statistics
 
 EX = rdflib.Namespace("http://e/")
@@ -84,7 +83,7 @@ P, C = "?x <http://e/p> ?y", "?x <http://www.w3.org/1999/02/22-rdf-syntax-ns#typ
 
 @pytest.mark.long_on_spark
 def test_counts_follow_the_closure_roughly(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "FEW", 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", 0)
     store = make_store(["none"])
     store.update(add=[*facts(0, 50), *((EX[f"x{n}"], RDF.type, EX.C) for n in range(10))])
     assert matches(store) == {C: 10, P: 50}
@@ -118,7 +117,7 @@ def test_few_facts_are_counted_when_it_matters(tmp_path: Path) -> None:
 
 
 def test_a_copy_has_the_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "FEW", 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", 0)
     with Store.create(tmp_path / "kg", ["none"]) as store:
         store.update(add=facts(0, 20))
         store.copy(tmp_path / "copy")

@@ -15,7 +15,6 @@ from tests.support.seeds import seeds
 from tests.support.streams import Case, random_case, random_scenario, store_of
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.streams import terms
 from triplestore.streams.run import StreamRun
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def test_baselines(tmp_path: Path, seed: int, algorithm: str) -> None:
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_auto_often(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms are forgotten at once."""
-    monkeypatch.setattr(terms, "FORGET", 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.rows", 1)
     followed(random_case(seed, 30), tmp_path / "kg", "auto")
 
 

@@ -62,11 +62,8 @@ def test_another_kind_is_another_version(tmp_path: Path, kept: dict[object, obje
 
 
 def test_few_are_kept(tmp_path: Path, kept: dict[object, object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beginning, "KEPT", 2)
+    """As many as have room together, the last one in any case."""
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.batch", 1)
     for number, rules in enumerate(("none", "rdfs", "rdfs-plus", "none")):
         Store.create(tmp_path / str(number), rules, engine="duckdb").close()
-        assert len(kept) == min(number + 1, 2)
-    monkeypatch.setattr(beginning, "LARGEST", 0)
-    kept.clear()
-    Store.create(tmp_path / "large", "none", engine="duckdb").close()
-    assert not kept
+        assert len(kept) == 1

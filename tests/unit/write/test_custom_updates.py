@@ -18,14 +18,14 @@ from tests.support.custom_programs import data, equating, numbers, programs, pro
 from tests.support.custom_updates import follow
 from tests.support.random_programs import Triple
 from tests.support.seeds import long
-from tests.support.thresholds import Constant, set_threshold
+from tests.support.thresholds import set_fields
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.maintain import policy
+from triplestore.maintain.thresholds import Thresholds
 from triplestore.materialise.limits import Limits
 from triplestore.model.errors import EndlessError
 from triplestore.model.rule import Rule
-from triplestore.write import in_memory
+from triplestore.model.thresholds import Sizes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,8 +74,8 @@ def test_equations_in_little_room(
     embedded: Engine, equality: str, examples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are joined by computed keys, in parts."""
-    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "ROOM"), 3)
-    set_threshold(monkeypatch, Constant("triplestore.maintain.bindings", "FAN_OUT"), 1)
+    set_fields(monkeypatch, Thresholds, room=3)
+    set_fields(monkeypatch, Sizes, much=1)
 
     @settings(
         max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=PHASES
@@ -132,7 +132,7 @@ def test_additions_undo_violations(
     make_store: MakeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """Those of NOT and AGGREGATE; in tables, for which a change may be too large or a rule of a kind, as in memory."""
-    monkeypatch.setattr(in_memory, "LIMITS", policy.Limits(bulk=most))
+    set_fields(monkeypatch, Thresholds, bulk=most)
     (tmp_path / "needed.dlog").write_text(NEEDED)
     store = make_store([str(tmp_path / "needed.dlog")])
     things = [(E[f"x{n}"], RDF.type, E.C) for n in range(9)]

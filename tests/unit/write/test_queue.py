@@ -187,7 +187,7 @@ def test_what_is_no_text_is_refused_at_once(tmp_path: Path) -> None:
 def test_many_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each triple is there at the end; a small queue lets them wait."""
     monkeypatch.setattr(module, "WAITING", 3)
-    monkeypatch.setattr(module, "TOGETHER", 4)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.small", 4)
     with made(tmp_path / "kg") as store, store.updates() as queue:
         futures: list[Future[UpdateReport]] = []
 

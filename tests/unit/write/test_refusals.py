@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from rdflib import OWL, RDF, RDFS, Literal, Namespace
 
+from tests.support.thresholds import set_fields
 from triplestore import Store
 from triplestore.engine import Engine
-from triplestore.maintain import policy
-from triplestore.maintain.policy import Limits
-from triplestore.write import in_memory
+from triplestore.maintain.thresholds import Thresholds
 from triplestore.write.change import Reason
 
 E = Namespace("http://e/")
@@ -45,7 +44,7 @@ def test_derivation_counts_of_a_large_store(tmp_path: Path, monkeypatch: pytest.
     """They alone are read whole."""
     with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb", equality="axioms", counting=True) as store:
         store.update(add=[*SCHEMA, *FACTS])
-        monkeypatch.setattr(in_memory, "LARGEST", 0)
+        monkeypatch.setattr("triplestore.model.thresholds.Sizes.resident", 0)
         store._session.workspace.memory = None
         report = store.update(add=MORE, delete=FACTS[:1])
         reported = report.algorithm, report.reason, report.not_asserted
@@ -117,7 +116,7 @@ def of_either_engine(folder: Path, engine: Engine) -> Store:
 @pytest.mark.long_on_spark
 def test_a_large_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     """It is computed from scratch, unless an algorithm is asked for."""
-    monkeypatch.setattr(policy, "LIMITS", Limits(scratch=0))
+    set_fields(monkeypatch, Thresholds, scratch=0)
     with of_either_engine(tmp_path / "kg", engine) as store:
         report = store.update(add=MORE, delete=FACTS[:1])
         assert (report.algorithm, report.reason) == ("rematerialise", Reason.LARGE_CHANGE.value)
@@ -129,7 +128,7 @@ def test_a_large_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engin
 
 @pytest.mark.long_on_spark
 def test_a_large_addition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
-    monkeypatch.setattr(in_memory, "LIMITS", Limits(bulk=0))
+    set_fields(monkeypatch, Thresholds, bulk=0)
     with of_either_engine(tmp_path / "kg", engine) as store:
         report = store.update(add=MORE)
         assert (report.algorithm, report.reason) == ("semi-naive", "nothing is deleted")
@@ -142,7 +141,7 @@ def test_what_is_replaced_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "kept.nt").write_text("".join(f"{s.n3()} {p.n3()} {o.n3()} .\n" for s, p, o in (*SCHEMA, *FACTS[1:])))
     with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as store:
         store.update(add=[*SCHEMA, *FACTS])
-        monkeypatch.setattr(policy, "LIMITS", Limits(scratch=0))
+        set_fields(monkeypatch, Thresholds, scratch=0)
         store.replace(tmp_path / "kept.nt")
         last = store.stats()["last"]
         assert (last["algorithm"], last["reason"]) == ("rematerialise", Reason.LARGE_CHANGE.value)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.thresholds import set_fields
 from triplestore import Store
 from triplestore.engine.duckdb.connection import Connection
-from triplestore.maintain.policy import Limits
-from triplestore.write import in_memory
+from triplestore.maintain.thresholds import Thresholds
 
 OWL = "http://www.w3.org/2002/07/owl#"
 
@@ -29,7 +29,7 @@ def cascade(path: Path, merges: int) -> Path:
 @pytest.mark.parametrize("largest", [0, 10_000], ids=["tables", "memory"])
 def test_rounds_need_no_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     """A run that began in tables leaves them after a few small rounds."""
-    monkeypatch.setattr(in_memory, "LIMITS", Limits(bulk=largest))
+    set_fields(monkeypatch, Thresholds, bulk=largest)
     run, statements = Connection._run, list[str]()
 
     def counted(self: Connection, work: object, sql: str) -> object:
@@ -51,7 +51,7 @@ def test_rounds_need_no_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("largest", [0, 10_000], ids=["tables", "memory"])
 def test_both_ways_give_the_same_closure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
-    monkeypatch.setattr(in_memory, "LIMITS", Limits(bulk=largest))
+    set_fields(monkeypatch, Thresholds, bulk=largest)
     with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as store:
         store.load(cascade(tmp_path / "cascade.nt", 12))
         assert (store._session.workspace.memory is not None) == (largest > 0)

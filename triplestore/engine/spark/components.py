@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from typing import Final
 
 import pyarrow as pa
 
@@ -19,14 +18,9 @@ from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.session import is_local
 from triplestore.engine.spark.tables import Tables
 from triplestore.model.errors import EngineError, how_to_install
+from triplestore.model.thresholds import SIZES
 
 log = logging.getLogger(__name__)
-
-GRAPHFRAMES_FROM: Final = 1_000_000
-"""Edges from which GraphFrames is used, where it is installed."""
-
-COLLECT_UP_TO: Final = 20_000_000
-"""Edges up to which components are otherwise found in the driver's memory; above, by joins."""
 
 
 class GraphFramesMissing(Exception):  # noqa: N818 - not an error: another algorithm takes over
@@ -47,14 +41,13 @@ class SparkComponents:
             edges = scratch.table("_edges")
             columns = "CAST(a AS BIGINT) AS a, CAST(b AS BIGINT) AS b"
             rows = self._bench.create(edges, f"SELECT {columns} FROM ({sql}) AS _rows(a, b)")
-            if rows >= GRAPHFRAMES_FROM:
-                try:
-                    return self.by_graphframes(edges)
-                except GraphFramesMissing as missing:
-                    log.info("components of %d edges without GraphFrames: %s", rows, missing)
-            if rows <= COLLECT_UP_TO:
+            if rows <= SIZES.in_memory:
                 log.info("components of %d edges in the driver's memory", rows)
                 return connected_components(self._bench.query(f"SELECT a, b FROM {edges}"))
+            try:
+                return self.by_graphframes(edges)
+            except GraphFramesMissing as missing:
+                log.info("components of %d edges without GraphFrames: %s", rows, missing)
             log.info("components of %d edges by pointer jumping", rows)
             return by_pointer_jumping(self._bench, edges)
 

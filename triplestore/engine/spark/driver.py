@@ -24,16 +24,11 @@ from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.functions import SparkFunctions
 from triplestore.engine.spark.tables import Part, Table, Tables
 from triplestore.engine.sql import Spelled, Statement
+from triplestore.engine.thresholds import THRESHOLDS
 from triplestore.model.errors import EngineError, MemoryLimitError
+from triplestore.model.thresholds import SIZES
 
 log = logging.getLogger(__name__)
-
-IN_DRIVER: Final = 20_000_000
-"""Rows of the tables that a statement names, up to which the driver of a cluster runs it: seconds there, and no less by
-the cluster. At 0 the driver runs none, on one machine either."""
-
-GROUP: Final = 100_000
-"""Rows of a group of the Parquet files that it writes: what one task of Spark reads at least."""
 
 _TYPES: Final = {
     "bigint": "BIGINT",
@@ -90,7 +85,7 @@ class Driver:
         Path(str(self._files.local(folder))).mkdir()
         target = string(f"{self._files.local(folder)}/part-0.parquet")
         try:
-            form = f"FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE {GROUP}"
+            form = f"FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE {SIZES.rows}"
             ((rows,),) = self._engine.rows(f"COPY ({sql}) TO {target} ({form})")
         except MemoryLimitError as error:
             self._files.delete(folder)
@@ -125,7 +120,9 @@ class Driver:
         tables, views = self._tables.named(sql)
         if any(OWN in view for view in views.values()) or not all(map(self._here, tables.values())):
             return None
-        few = sum(map(self._tables.rows, tables.values())) < IN_DRIVER or (self._local and IN_DRIVER > 0)
+        few = sum(map(self._tables.rows, tables.values())) < THRESHOLDS.in_driver or (
+            self._local and THRESHOLDS.in_driver > 0
+        )
         if not few or self._files.local(self._tables.scratch) is None:
             return None
         if self._engine is None:

@@ -15,6 +15,7 @@ from triplestore.engine import verification
 from triplestore.engine.protocol import WrittenFile
 from triplestore.engine.verification import CHANGED, AlteredError, encoded
 from triplestore.engine.written import finished
+from triplestore.model.thresholds import SIZES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,7 +106,7 @@ class FileSystem:
         counted = self._spark.read.parquet(*urls).groupBy(name.alias("name")).count()
         rows = {row["name"]: int(row["count"]) for row in counted.collect()}
         whole = self._spark.read.format("binaryFile").load(urls).withColumn("block", sql.expr(_block_size()))
-        crcs = sql.expr(f"CASE WHEN length >= {verification.WITH_BLOCKS} THEN {_CRCS} END")
+        crcs = sql.expr(f"CASE WHEN length >= {SIZES.block} THEN {_CRCS} END")
         summed = whole.select(
             name.alias("name"), "length", sql.sha2("content", 256).alias("sum"), "block", crcs.alias("crcs")
         ).collect()

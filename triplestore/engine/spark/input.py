@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from triplestore.engine.dialect import Dialect
 from triplestore.engine.disk import naming
@@ -19,13 +19,10 @@ from triplestore.engine.spark.queries import DRIVER
 from triplestore.engine.spark.session import is_local
 from triplestore.engine.spark.tables import Part, Tables
 from triplestore.model.errors import UnsupportedError
+from triplestore.model.thresholds import SIZES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-GROUP: Final = 100_000
-"""Rows of a group of the Parquet files of cut lines: what one task of Spark reads at least."""
 
 
 def cut_lines(tables: Tables, files: FileSystem, paths: Sequence[str], schema: Any, sql: OverLines) -> Part:
@@ -48,7 +45,7 @@ def _cut_in_driver(paths: Sequence[str], columns: Sequence[str], folder: str, sq
             view = scratch.table("lines")
             engine.lines(view, paths)
             select = f"SELECT {', '.join(columns)} FROM ({sql(engine.dialect, view)}) cut"
-            return Part(folder, sum(file.rows for file in engine.write(select, folder, "part", (), GROUP)))
+            return Part(folder, sum(file.rows for file in engine.write(select, folder, "part", (), SIZES.rows)))
     finally:
         engine.close()
 

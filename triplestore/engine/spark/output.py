@@ -20,12 +20,8 @@ from triplestore.engine.spark.filesystem import FileSystem
 from triplestore.engine.spark.queries import DRIVER
 from triplestore.engine.spark.session import is_local
 from triplestore.engine.spark.tables import Table, Tables
-
-SMALL_WRITE: Final = 1_000_000
-"""Up to so many rows are sorted in the driver of a cluster (local files only): a second Spark job would cost more."""
-
-ROWS_PER_FILE: Final = 5_000_000
-"""What goes into one file, about."""
+from triplestore.engine.thresholds import THRESHOLDS
+from triplestore.model.thresholds import SIZES
 
 SIDE: Final = "side"
 """The column, and so the folders, that tell the rows of the two orders apart while they are written."""
@@ -45,7 +41,7 @@ def write(tables: Tables, files: FileSystem, table: Table, folder: str, sorting:
     """Write a table, which has rows, to files in `folder`; durable on return."""
     rows, context, target = tables.rows(table), tables.spark.sparkContext, files.local(folder)
     local = all(files.local(part.path) is not None for part in table.parts)
-    if target is not None and local and (rows <= SMALL_WRITE or is_local(context.master)):
+    if target is not None and local and (rows <= SIZES.one_thread or is_local(context.master)):
         tables.compare(table)
         sources = [file for part in table.parts for file in files.parquet(part.path)]
         return _by_duckdb(sources, table.names, target, files.local(tables.scratch), sorting)
@@ -85,9 +81,9 @@ def write(tables: Tables, files: FileSystem, table: Table, folder: str, sorting:
 def pieces(rows: int, tasks: int) -> int:
     """How many files so many rows are cut into: one a task where they are many, or as many rounds of tasks as make no
     file too large, so that no task is left with a file of its own at the end."""
-    if rows <= ROWS_PER_FILE * tasks:
-        return max(-(-rows // ROWS_PER_FILE), min(tasks, rows // SMALL_WRITE))
-    return -(-rows // (ROWS_PER_FILE * tasks)) * tasks
+    if rows <= THRESHOLDS.rows_per_file * tasks:
+        return max(-(-rows // THRESHOLDS.rows_per_file), min(tasks, rows // SIZES.one_thread))
+    return -(-rows // (THRESHOLDS.rows_per_file * tasks)) * tasks
 
 
 def _both_orders(frame: DataFrame, order: Sequence[str], turned: Sequence[str]) -> DataFrame:

@@ -11,21 +11,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
 from triplestore.engine.dialect import OWN
 from triplestore.engine.protocol import WrittenFile
 from triplestore.engine.spark.filesystem import FileSystem
+from triplestore.engine.thresholds import THRESHOLDS
 from triplestore.engine.verification import compare
 from triplestore.model.errors import EngineError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-MOST_PARTS: Final = 24
-"""A table of more parts has the smaller half of them merged: each part costs Spark a listing and a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Tables:
 
     def put(self, name: str, table: Table) -> None:
         """Make `name` this table, in place of whatever it was."""
-        if len(table.parts) > MOST_PARTS:
+        if len(table.parts) > THRESHOLDS.parts:
             table = self._merged(table)
         name = name.lower()
         before = self._tables.get(name)

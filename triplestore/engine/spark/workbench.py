@@ -16,22 +16,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from triplestore.engine.disk import naming
-from triplestore.engine.spark import driver
 from triplestore.engine.spark.components import SparkComponents
 from triplestore.engine.spark.jobs import Jobs
 from triplestore.engine.spark.number import number_by_ranges
 from triplestore.engine.spark.queries import SparkQueries
 from triplestore.engine.spark.tables import Part, Table, nullable
 from triplestore.engine.sql import Scratch, Select, Statement, places
+from triplestore.engine.thresholds import THRESHOLDS
+from triplestore.model.thresholds import SIZES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SELECT: Final = "_select"
 """The column that says which SELECT of an `append` gave a row."""
-
-ONE_TASK_UP_TO: Final = 1_000_000
-"""Rows up to which `number` sorts them in one task; above, by ranges, which needs more jobs (a second or two)."""
 
 
 class SparkWorkbench(SparkQueries):
@@ -81,10 +79,10 @@ class SparkWorkbench(SparkQueries):
 
     def number(self, name: str, sql: str, by: str, most: int, select: str = "*") -> int:
         placed = places(sql, by, select)
-        if most <= ONE_TASK_UP_TO:
+        if most <= SIZES.one_thread:
             return self.create(name, placed)
         with self._jobs.running(sql):
-            table = self._driver.evaluated(placed) if most <= driver.IN_DRIVER else None
+            table = self._driver.evaluated(placed) if most <= THRESHOLDS.in_driver else None
             if table is None:
                 return number_by_ranges(self, self._tables, name, sql, by, select)
             self._put(name, table)
