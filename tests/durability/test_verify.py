@@ -16,7 +16,6 @@ from rdflib import OWL, Literal, URIRef
 from tests.conftest import MakeStore
 from tests.support.cli import contents, done, run
 from triplestore import Store
-from triplestore.engine import verification
 from triplestore.model.errors import DamagedStoreError, UsageError
 from triplestore.server.faults import HttpError, http_error
 from triplestore.server.readers import Readers
@@ -175,8 +174,8 @@ def test_what_is_read_into_memory_is_compared(kg: Path) -> None:
 
 def test_large_files_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their blocks are compared as they are read into memory."""
-    for name in ("WITH_BLOCKS", "WHOLE"):
-        monkeypatch.setattr(verification, name, 0)
+    monkeypatch.setattr("triplestore.model.thresholds.Sizes.block", 64)
+    monkeypatch.setattr("triplestore.engine.thresholds.Thresholds.whole", 0)
     with Store.create(tmp_path / "kg") as store:
         fill(store)
     file = Versions(store.path).read().files_of("fact").files[-1]

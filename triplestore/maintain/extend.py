@@ -40,7 +40,8 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
         if len(state.schema_of(added)) or _stale(run, dirty):
             run.program = _respecialised(run, added)
             closed = run.layout.keys_of(run.program.schema)
-            delta = union(delta, closed[~state.facts.contains(closed)])
+            closed = closed[~state.facts.contains(closed)]
+            delta, added = union(delta, closed), union(added, closed)
         dirty = NONE
         later = run.program.unconditional - issued
         issued |= later
@@ -51,7 +52,7 @@ def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = No
             break
         with run.round(len(delta)) as figures:
             run.recount_instances(before, run.program)
-            state.add(delta)
+            state.add_new(added)
             inserted += len(delta)
             run.afford(inserted)
             kept, made = shared(run.layout, before, run.program), run.made
