@@ -18,7 +18,7 @@ import pyarrow as pa
 from triplestore.dictionary.datatypes import value_of
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.dictionary.literals import candidates, equals, settle
-from triplestore.dictionary.term_rows import DECIMALS, EXACT, names_sql, term_sql
+from triplestore.dictionary.term_rows import DECIMALS, EXACT, names_rows, names_sql, term_sql
 from triplestore.engine import Queries, Workbench
 from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.sql import Scratch, Select, Spelled, count
@@ -91,6 +91,7 @@ class Numbered:
     values: Mapping[int, int]
     ill_typed: Sequence[int]
     counters: Counters
+    rows: pa.Table | None = None
 
 
 def numbered(
@@ -101,10 +102,11 @@ def numbered(
     known: Fingerprints | None = None,
 ) -> Numbered:
     """The ids of tokens as `encode` gives them, without running over every term: of those in `asked` that `term` has,
-    and of all in `wanted`. Makes working table `new_term` where some are new. known: of the terms in `term`, so that no
-    file is looked at for others than new literals that may have equals."""
+    and of all in `wanted`. Of new ones that are all names (IRIs and blank nodes), `rows` are those of TERM; else where
+    some are new, working table `new_term` is made. known: of the terms in `term`, so that no file is looked at for
+    others than new literals that may have equals."""
     with engine.scratch() as scratch:
-        return _numbered(engine, scratch, {*asked, *wanted}, wanted, counters, known, "new_term")
+        return _numbered(engine, scratch, {*asked, *wanted}, wanted, counters, known, "new_term", rows=True)
 
 
 def in_new_term(engine: Workbench, counters: Counters) -> Numbered:
@@ -135,8 +137,9 @@ def _numbered(
     counters: Counters,
     known: Fingerprints | None,
     name: str,
+    rows: bool = False,
 ) -> Numbered:
-    """See `numbered`; working table `name` is made where some are new."""
+    """See `numbered`; working table `name` is made where some are new, unless `rows` are enough."""
     ids = _found(engine, {*tokens}) if known is None else known.ids(tokens)
     before, new, values, ill = counters, dict[str, int](), dict[int, int](), list[int]()
     for token in sorted({*wanted} - ids.keys(), key=spelling):
@@ -148,6 +151,8 @@ def _numbered(
             new[token], counters = FIRST_IRI + counters.iri, replace(counters, iri=counters.iri + 1)
         else:
             new[token], counters = FIRST_BLANK + counters.blank, replace(counters, blank=counters.blank + 1)
+    if rows and new and all(token[0] in "<_" for token in new):
+        return Numbered({**ids, **new}, new, values, ill, counters, names_rows(new))
     if new:
         named = scratch.load("numbered", pa.table({"id": int64s(new.values()), "token": strings(new)}))
         existing = scratch.create("equal_term", equals(engine.dialect, new)) if len(tokens) <= SIZES.objects else "term"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+import pyarrow as pa
+
 from triplestore.dictionary.datatypes import BOUNDS
+from triplestore.engine.arrow import int64s, strings
 from triplestore.engine.dialect import Dialect
 from triplestore.model.tables import TERM
 from triplestore.model.terms import FIRST_BLANK, FIRST_LITERAL, FIRST_TRIPLE, RDF, XSD
@@ -106,3 +110,23 @@ def names_sql(dialect: Dialect, source: str) -> str:
         for name, kind in TERM.columns
     )
     return f"SELECT {', '.join(columns)} FROM {source}"
+
+
+def names_rows(ids: Mapping[str, int]) -> pa.Table:
+    """The same of the ids of tokens, in memory, ordered by id."""
+    found = sorted((number, token[1:-1] if token[0] == "<" else token[2:]) for token, number in ids.items())
+    given = {
+        "id": int64s(number for number, _ in found),
+        "lexical": strings(lexical for _, lexical in found),
+        "ill_typed": pa.array([False] * len(found)),
+    }
+    return pa.table({name: given.get(name, pa.nulls(len(found), _ARROW[kind])) for name, kind in TERM.columns})
+
+
+_ARROW: Final = {
+    "BIGINT": pa.int64(),
+    "STRING": pa.string(),
+    "DOUBLE": pa.float64(),
+    "DECIMAL(38,18)": pa.decimal128(38, 18),
+    "BOOLEAN": pa.bool_(),
+}

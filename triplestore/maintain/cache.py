@@ -339,6 +339,12 @@ class ClosureCache:
         assert self._after is not None
         return self._after.violations
 
+    @property
+    def asserted_change(self) -> tuple[Ids, Ids]:
+        """The asserted triples (keys, sorted) that the last update added, and that it removed; see `violations_now`."""
+        assert self._after is not None
+        return self._after.added, self._after.removed
+
     def asserted_among(self, facts: Sequence[Fact]) -> set[Fact]:
         """Which of the triples (ids) are asserted."""
         keys = self.state.keys_of(facts)

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import pyarrow as pa
+
 from triplestore.dictionary import object_types
+from triplestore.dictionary.encoding import terms_view
 from triplestore.dictionary.literals import by_value
 from triplestore.dictionary.object_types import Types
 from triplestore.dictionary.older_numbers import corrected_sql
@@ -87,6 +90,8 @@ class Workspace:
         self.cache = VersionCache()
         self.memory: tuple[object, ClosureCache] | None = None  # the closure in memory, and what it was read from
         self.limits = Limits()  # of rules that make terms
+        self.new_terms: pa.Table | None = None  # of the change at hand: rows of TERM that `term` does not read yet
+        self._extended = False  # `term` reads working table `new_term` too
 
     @property
     def in_place(self) -> bool:
@@ -105,13 +110,29 @@ class Workspace:
         self.engine.view(name, corrected_sql(self.engine.dialect, raw))
 
     def views(self, *tables: Table) -> None:
-        """Make sure that the tables can be read."""
+        """Make sure that the tables can be read, `term` with the new terms of the change at hand."""
         for table in tables:
-            if table.name not in self._bound:
+            if table is TERM and self.new_terms is not None:
+                self.extend_terms()
+            elif table.name not in self._bound and not (table is TERM and self._extended):
                 stored = f"stored_{table.name}"
                 self.attach(table, stored)
                 self.engine.view(table.name, f"SELECT {table.select} FROM {stored}")
                 self._bound[table.name] = "view"
+
+    def extend_terms(self) -> None:
+        """Make `term` read working table `new_term` too, which becomes the `new_terms` of the change at hand if it has
+        such."""
+        if self.new_terms is not None:
+            self.engine.load("new_term", self.new_terms)
+        self.attach(TERM, "stored_term")
+        terms_view(self.engine)
+        self._bound.pop(TERM.name, None)
+        self.new_terms, self._extended = None, True
+
+    def without_terms(self) -> None:
+        """Forget the new terms of a change that is not to be, or has become a version."""
+        self.new_terms, self._extended = None, False
 
     def tables(self, *tables: Table) -> None:
         """Make sure that the tables are working tables, which can be written too."""
@@ -165,10 +186,13 @@ class Workspace:
             elif not same:
                 self.unbind(table)
         self.manifest = manifest
+        self.without_terms()
 
     def unbind(self, table: Table) -> None:
-        """Take one table's view or working table for invalid, and what was made of it."""
-        self._bound.pop(table.name, None)
+        """Take one table's view or working table for invalid, and what was made of it. It is dropped, so that nothing
+        reads it by mistake."""
+        if self._bound.pop(table.name, None) is not None:
+            self.engine.drop(table.name)
         if table is ASSERTED:
             self._bound.pop(GIVEN, None)
 
@@ -180,6 +204,7 @@ class Workspace:
     def forget(self, manifest: Manifest | None = None) -> None:
         """Take nothing in the engine for valid (after a failure, or another writer's commit)."""
         self._bound.clear()
+        self.without_terms()
         self.cache.drop("proofs")
         self.manifest = manifest or self.manifest
 

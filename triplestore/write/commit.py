@@ -43,10 +43,9 @@ def dry_run(tx: Transaction, found: ChangeSet, drafted: bool = False) -> UpdateR
     report = tx.report(found.outcome)
     if drafted or found:
         made = found.violations()
-        if not found:
-            tx.workspace.views(SAME_AS, TERM, VIOLATION)
-        elif found.outcome is None:  # graphs alone change: what may not have been read yet stays as it is
+        if not found or found.outcome is None:
             tx.workspace.views(SAME_AS, VIOLATION)
+        tx.workspace.views(TERM)
         scratch = Scratch(tx.engine)
         before, violated = scratch.table("classes_before"), scratch.table("violated_before")
         segments.attach(tx.engine, tx.versions, tx.before, SAME_AS, before)

@@ -7,7 +7,7 @@ read once. A change that is not maintained here is `Refused`, with the reason.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -15,18 +15,26 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from triplestore.closure.view import ClosureView
+from triplestore.compile.schema import Fact
 from triplestore.dictionary.fingerprints import Fingerprints
 from triplestore.engine.sql import Scratch
 from triplestore.maintain import Outcome, Reasoning, rematerialise
 from triplestore.maintain.budget import BudgetExceededError
 from triplestore.maintain.cache import ClosureCache, Derivations, Rows
 from triplestore.maintain.context import EQUAL_LITERAL
-from triplestore.maintain.keys import NONE, Ids, LayoutFullError, union
+from triplestore.maintain.keys import NONE, LayoutFullError
 from triplestore.maintain.policy import Plan, Sizes, is_large, plan, plan_rules
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.relation import StoredTables
 from triplestore.maintain.thresholds import THRESHOLDS
-from triplestore.maintain.violations import LiteralClashChecker, LiteralTypeChecker, clashes_in, wrong_types_in
+from triplestore.maintain.violations import (
+    LiteralClashChecker,
+    LiteralTypeChecker,
+    Violation,
+    clashes_in,
+    wrong_types_in,
+)
+from triplestore.materialise.datatypes import Names
 from triplestore.materialise.mint import Mint
 from triplestore.model.equality import Equality
 from triplestore.model.errors import MemoryLimitError
@@ -35,15 +43,15 @@ from triplestore.model.terms import FIRST_BLANK, FIRST_IRI, FIRST_LITERAL, FIRST
 from triplestore.model.thresholds import SIZES
 from triplestore.read.reasoning import all_rules, reasoning, touched
 from triplestore.storage.manifest import Manifest
-from triplestore.storage.patches import ArrowRows, TableRows
+from triplestore.storage.patches import ArrowRows
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
-from triplestore.write.netting import extend_terms
 from triplestore.write.object_types import of_facts
 from triplestore.write.statistics import SAMPLED, memory_of, stats_after
 from triplestore.write.table_changes import (
     Extended,
     KeysPatch,
     LoadedPatch,
+    NewTerms,
     Whole,
     columns_of,
     same_as_rows,
@@ -73,7 +81,6 @@ def closure(tx: Transaction, plus: int, minus: int, algorithm: str) -> ClosureCa
     if algorithm == rematerialise.NAME and known is None:  # reading the closure would only be to net the change
         return Refused(Reason.FROM_SCRATCH, "asked for")
     with tx.phase("read"):
-        workspace.views(TERM)
         return known[1] if known is not None else _read(tx)
 
 
@@ -85,7 +92,7 @@ def _read(tx: Transaction) -> ClosureCache | Refused:
         return Refused(Reason.OUTDATED, outdated)
     if ClosureView.of(manifest).literals_in_classes:
         return Refused(Reason.NOT_MAINTAINABLE, EQUAL_LITERAL)
-    workspace.views(SAME_AS, VIOLATION)
+    workspace.views(TERM, SAME_AS, VIOLATION)
     if ClosureView.of(manifest).equal_values:
         workspace.views(ASSERTED)
     derivations: Derivations = "none"
@@ -175,7 +182,7 @@ def _carried_out(
     outcome = Outcome(rows.algorithm, chosen.reason, figures, False, added, removed, rows.merged, rows.split)
     tx.maintained(outcome)
     terms = len(change.facts.terms.new) + mint.made
-    tables = _tables(tx, memory, change.facts, terms, rows, change.quads)
+    tables = _tables(tx, memory, terms, rows, change.quads)
     tx.workspace.memory = None
     counters = mint.counters or change.counters
     return InMemory(change, counters, outcome, tables, tx=tx, memory=memory, rows=rows, terms=terms)
@@ -192,11 +199,9 @@ def _updated(
 ) -> Rows:
     """Run the algorithm; the dictionary has the new terms then. mint: numbers those that rules make."""
     manifest, terms = replace(tx.workspace.manifest, counters=change.counters), facts.terms
-    if terms.new:
-        extend_terms(tx.workspace)
-        if known is not None and touched(known, terms.new):
-            known = None
-    known = known or reasoning(tx.engine, manifest)
+    if known is None or touched(known, terms.new):
+        tx.workspace.views(TERM)
+        known = reasoning(tx.engine, manifest)
     return memory.update(
         known,
         facts.added,
@@ -220,10 +225,10 @@ def _evaluator(tx: Transaction, memory: ClosureCache, known: Reasoning, facts: F
     from triplestore.maintain.evaluation import Evaluator  # slow to import, and few rules need it
 
     def prepare() -> None:
-        if not facts.terms.new:  # else working table `new_term` is there, and `term` reads it
-            tx.workspace.views(TERM)
+        tx.workspace.views(TERM)
+        if not facts.terms.new:
             tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
-            extend_terms(tx.workspace)
+            tx.workspace.extend_terms()
 
     constants = {**before.constants, **known.constants}
     return Evaluator(tx.engine, constants, mint, memory.remembered, prepare)
@@ -241,30 +246,34 @@ def _forget_made(tx: Transaction, change: Change, mint: Mint) -> None:
         )
         kept = " OR ".join(f"(id >= {first} AND id < {first + count})" for first, count in firsts)
         tx.engine.create("new_term", f"SELECT {TERM.select} FROM new_term WHERE {kept}")
-        extend_terms(tx.workspace)
+        tx.workspace.extend_terms()
 
 
 def _checkers(tx: Transaction) -> tuple[LiteralClashChecker, LiteralTypeChecker]:
     """What looks literals up in the engine."""
-    return lambda pairs: clashes_in(tx.engine, pairs), lambda facts, names: wrong_types_in(tx.engine, facts, names)
+
+    def clashes(pairs: Iterable[tuple[int, int]]) -> list[Violation]:
+        tx.workspace.views(TERM)
+        return clashes_in(tx.engine, pairs)
+
+    def wrong_types(facts: Iterable[Fact], names: Names) -> list[Violation]:
+        tx.workspace.views(TERM)
+        return wrong_types_in(tx.engine, facts, names)
+
+    return clashes, wrong_types
 
 
 def _tables(
-    tx: Transaction, memory: ClosureCache, facts: Facts, terms: int, rows: Rows, quads: TableChange | None
+    tx: Transaction, memory: ClosureCache, terms: int, rows: Rows, quads: TableChange | None
 ) -> dict[Table, TableChange]:
     """How the stored tables change with the closure in memory. terms: how many are new. quads: how `quad` does."""
-    layout, manifest = memory.state.layout, tx.workspace.manifest
-
-    def patch(added: Sequence[Ids], removed: Sequence[Ids]) -> KeysPatch:
-        plus, minus_ = (union(layout.keys(*(layout.encode(c) for c in columns))) for columns in (added, removed))
-        return KeysPatch(tx.workspace, memory, plus, minus_)
-
+    manifest, state = tx.workspace.manifest, memory.state
     tables: dict[Table, TableChange] = {
-        ASSERTED: patch(columns_of(facts.added), columns_of(facts.removed)),
-        FACT: patch(rows.added, rows.removed),
+        ASSERTED: KeysPatch(tx.workspace, memory, *memory.asserted_change),
+        FACT: KeysPatch(tx.workspace, memory, state.added, state.removed),
     }
     if terms:
-        tables[TERM] = Extended(TableRows(tx.engine, "new_term", terms))
+        tables[TERM] = Extended(NewTerms(tx.workspace, terms))
     if quads is not None:
         tables[QUAD] = quads
     if rows.equal_added or rows.equal_removed:
@@ -304,15 +313,12 @@ class InMemory(ChangeSet):
     def object_types(self) -> Collection[tuple[int, int]]:
         """See `ChangeSet`."""
         assert self.change.facts is not None
-        if not self.terms:  # else `term` reads the new ones too
-            self.tx.workspace.views(TERM)
         added, terms = self.change.facts.added, self.change.facts.terms
         return of_facts(self.tx.workspace, (columns_of(added), self.rows.added), terms.ids)
 
     def same_as(self, scratch: Scratch) -> str:
         """See `ChangeSet`."""
-        if not self.terms:  # else `term` reads the new ones too
-            self.tx.workspace.views(TERM)
+        self.tx.workspace.views(TERM)
         return _equal(self.tx, self.rows).applied(SAME_AS, scratch)
 
     def violations(self) -> Iterable[tuple[str, tuple[int, ...]]]:
@@ -336,6 +342,7 @@ class InMemory(ChangeSet):
     def undo(self) -> None:
         """See `ChangeSet`."""
         self.memory.revert()
+        self.tx.workspace.without_terms()
         self.tx.workspace.memory = _content(self.tx.workspace.manifest), self.memory
 
 

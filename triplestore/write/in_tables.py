@@ -35,7 +35,7 @@ from triplestore.read.reasoning import reasoning, rule_constants
 from triplestore.storage.manifest import Counters, Manifest
 from triplestore.storage.patches import TableRows
 from triplestore.write.change import Change, ChangeSet, Facts, Refused, TableChange
-from triplestore.write.netting import extend_terms, no_facts, token_table
+from triplestore.write.netting import no_facts, token_table
 from triplestore.write.statistics import SAMPLED, stats_of
 from triplestore.write.table_changes import Extended, Recounted, Whole, WorkingPatch
 from triplestore.write.transaction import Transaction
@@ -87,7 +87,7 @@ def maintained(tx: Transaction, change: Change, algorithm: str | None, refused: 
     elif not change.removed:
         tx.engine.load("minus", no_facts())
     tx.workspace.tables(ASSERTED)
-    extend_terms(tx.workspace)
+    tx.workspace.extend_terms()
     names, sizes = _assert(tx, change)
     plus, minus = TableRows(tx.engine, names[0], change.added), TableRows(tx.engine, names[1], change.removed)
     tables: dict[Table, TableChange] = {
@@ -123,7 +123,7 @@ def rematerialised(tx: Transaction, counting: bool) -> ChangeSet:
     tx.workspace.given(ClosureView.of(manifest).equal_values)
     before = manifest.files_of(FACT.name).rows
     tx.engine.create("new_term", f"SELECT {TERM.select} FROM term WHERE FALSE")
-    extend_terms(tx.workspace)
+    tx.workspace.extend_terms()
     figures, counters = _materialised(tx, manifest.counters)
     now = tx.workspace.count("fact")
     added, deleted = max(now - before, 0), max(before - now, 0)

@@ -132,20 +132,23 @@ def net_encoded(
 
 def encoded(tx: Transaction, raw: str, counters: Counters, graphs_too: bool = False) -> tuple[int, Counters]:
     """`encoding.encode` with the constants that the store's rules can derive. graphs_too: with the names of graphs."""
+    tx.workspace.without_terms()
     tx.workspace.views(TERM, ASSERTED)
     return encoding.encode(tx.engine, raw, counters, rule_constants(tx.workspace.manifest), graphs_too)
 
 
-def extend_terms(workspace: Workspace) -> None:
-    """Make `term` read the terms in `new_term` too."""
-    workspace.attach(TERM, "stored_term")
-    encoding.terms_view(workspace.engine)
-    workspace.unbind(TERM)
-
-
 def numbered(workspace: Workspace, known: Collection[str], wanted: Collection[str]) -> Numbered:
-    """The ids of tokens: of those in `known` that the dictionary has, of all in `wanted`."""
-    return encoding.numbered(workspace.engine, known, wanted, workspace.manifest.counters, _fingerprints(workspace))
+    """The ids of tokens: of those in `known` that the dictionary has, of all in `wanted`. The workspace's
+    `term` has the new ones then."""
+    workspace.without_terms()
+    prints = _fingerprints(workspace)
+    if prints is None or any(token[0] not in "<_" for token in wanted):
+        workspace.views(TERM)
+    found = encoding.numbered(workspace.engine, known, wanted, workspace.manifest.counters, prints)
+    workspace.new_terms = found.rows
+    if found.new and found.rows is None:
+        workspace.extend_terms()
+    return found
 
 
 def _fingerprints(workspace: Workspace) -> Fingerprints | None:
@@ -158,8 +161,10 @@ def _fingerprints(workspace: Workspace) -> Fingerprints | None:
         if known * SIZES.rows < files.rows or files.rows > SIZES.in_memory:
             workspace.cache.put("fingerprints", files, known + 1)
             return None
+        workspace.views(TERM)
         known = Fingerprints.read(workspace.engine)
     elif not {*before.files} <= {*files.files}:
+        workspace.views(TERM)
         known = Fingerprints.read(workspace.engine)
     elif new := [f for f in files.files if f not in before.files]:
         paths = to_read(workspace.versions.place, workspace.engine, new)

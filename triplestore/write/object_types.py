@@ -10,7 +10,7 @@ from triplestore.dictionary import object_types
 from triplestore.dictionary.object_types import ObjectType, Types, plain_type
 from triplestore.maintain.keys import Ids
 from triplestore.materialise.statements import triples_table
-from triplestore.model.tables import OBJECT_TYPE
+from triplestore.model.tables import OBJECT_TYPE, TERM
 from triplestore.model.terms import FIRST_LITERAL, FIRST_TRIPLE
 from triplestore.read.workspace import Workspace
 from triplestore.storage.manifest import TableFiles
@@ -39,6 +39,7 @@ def of_facts(workspace: Workspace, facts: Sequence[Sequence[Ids]], tokens: Mappi
     found |= {(q, kind) for q, number in pairs if (kind := plain.get(number)) is not None}
     unclear = sorted((q, q, number) for q, number in pairs if plain.get(number) is None)
     if unclear:
+        workspace.views(TERM)
         with workspace.engine.scratch() as scratch:
             found.update(object_types.of_triples(workspace.engine, scratch.load("typed", triples_table(unclear))))
     return [*found]

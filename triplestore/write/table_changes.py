@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from triplestore.compile.schema import Fact
-from triplestore.engine import sql
+from triplestore.engine import WrittenFile, sql
 from triplestore.engine.arrow import id_lists, int64s, strings
 from triplestore.engine.sql import Scratch
 from triplestore.maintain.cache import ClosureCache
 from triplestore.maintain.keys import Ids, LayoutFullError, merged, minus
 from triplestore.maintain.program import NotMaintainableError
 from triplestore.maintain.violations import Violation
-from triplestore.model.tables import COUNT, FACT, SAME_AS, Table
+from triplestore.model.tables import COUNT, FACT, SAME_AS, TERM, Table
 from triplestore.read.workspace import Workspace
 from triplestore.storage import segments
 from triplestore.storage.manifest import Counters, TableFiles
@@ -34,6 +34,30 @@ class Whole:
     def written(self, versions: Versions, table: Table, before: TableFiles) -> TableFiles:
         """See `TableChange`."""
         return whole(versions, table, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class NewTerms:
+    """The new terms of the change at hand, as the workspace has them. rows: how many, where that is known."""
+
+    workspace: Workspace
+    rows: int | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def write(
+        self, versions: Versions, table: Table, stem: str, merged: Sequence[WrittenFile] = ()
+    ) -> tuple[WrittenFile, ...]:
+        """See `Rows`. The engine merges files: terms may be large."""
+        if merged:
+            self.workspace.views(TERM)
+        return self._rows.write(versions, table, stem, merged)
+
+    @property
+    def _rows(self) -> Rows:
+        names = self.workspace.new_terms
+        return TableRows(self.workspace.engine, "new_term", self.rows) if names is None else ArrowRows(names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,13 @@ from triplestore.model.tables import QUAD, TERM, Table
 from triplestore.model.terms import from_rdflib_quads, to_ntriples
 from triplestore.read.session import Session
 from triplestore.storage.manifest import Manifest
-from triplestore.storage.patches import TableRows
 from triplestore.write import in_memory, in_tables
 from triplestore.write.change import Change, ChangeSet, Facts, Reason, Refused, TableChange
 from triplestore.write.commit import commit, dry_run
 from triplestore.write.graphs import facts_of
 from triplestore.write.netting import net_in_memory, net_in_tables
 from triplestore.write.pending import Pending
-from triplestore.write.table_changes import Extended
+from triplestore.write.table_changes import Extended, NewTerms
 from triplestore.write.transaction import Transaction, check_numbers, retried, writing
 
 
@@ -118,6 +117,8 @@ def netted(
         return in_tables.maintained(tx, change, algorithm, memory)
     if terms is None:
         terms = in_new_term(tx.engine, change.counters)
+        if terms.new:
+            tx.workspace.extend_terms()
     change = replace(change, facts=Facts(*facts_of(tx, change), terms))
     found = in_memory.maintained(tx, memory, change, algorithm)
     return in_tables.maintained(tx, change, algorithm, found) if isinstance(found, Refused) else found
@@ -129,7 +130,7 @@ def graphs_only(tx: Transaction, change: Change) -> ChangeSet:
     if change.quads is not None:
         tables[QUAD] = change.quads
         if change.facts is None or change.facts.terms.new:
-            tables[TERM] = Extended(TableRows(tx.engine, "new_term"))
+            tables[TERM] = Extended(NewTerms(tx.workspace))
     return GraphsOnly(change, change.counters, tables=tables, tx=tx, before=tx.workspace.manifest)
 
 

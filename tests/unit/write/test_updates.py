@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+import rdflib
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib.namespace import OWL, RDF, RDFS, Namespace
@@ -19,6 +20,7 @@ from tests.support.random_programs import Triple, facts, programs
 from tests.support.seeds import seeds
 from tests.support.stores import Update, follow, rule_names
 from triplestore import Store
+from triplestore.engine.duckdb.connection import Connection
 from triplestore.read.proofs import Violation
 
 if TYPE_CHECKING:
@@ -269,3 +271,23 @@ def test_a_dry_run_tells_which_classes_change(make_store: MakeStore, maintain: s
     assert figures["splits"] == [{"class": term(*"abc"), "into": [term(*"bcmno"), term("a")]}]
     assert store.version == version
     assert store.update(add=equal("o", "n"), dry_run=True)["merges"] == []
+
+
+def test_a_warm_update_runs_no_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither with known terms nor with new names: the dictionary's rows of these are made in memory."""
+    run, statements = Connection._run, list[str]()
+
+    def counted(self: Connection, work: object, sql: str) -> object:
+        statements.append(sql)
+        return run(self, work, sql)  # type: ignore[arg-type]
+
+    with Store.create(tmp_path / "kg", ["owl2rl"], engine="duckdb") as store:
+        for n in range(3):
+            store.update(add=[(E.a, E.p, E[f"b{n}"])])
+        monkeypatch.setattr(Connection, "_run", counted)
+        store.update(add=[(E.a, E.q, E.c), (rdflib.BNode(), E.p, E.b1)])
+        store.update(add=[(E.c, E.p, E.b1)])
+        store.update(delete=[(E.a, E.q, E.c)])
+        assert statements == []
+        assert set(store.query("SELECT ?x ?y { ?x <http://e/p> ?y FILTER(?x = <http://e/c>) }")) == {(E.c, E.b1)}
+        assert statements
