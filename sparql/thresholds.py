@@ -1,4 +1,4 @@
-"""How joins are put in order, and which terms are kept. No value of any of them changes a result."""
+"""How joins are put in order, and which terms are kept. No value changes a result."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def names_sql(dialect: Dialect, source: str) -> str:
 
 
 def names_rows(ids: Mapping[str, int]) -> pa.Table:
-    """The same of the ids of tokens, in memory, ordered by id."""
+    """Rows of the TERM table in memory, of the ids of new tokens of IRIs and blank nodes, ordered by id."""
     found = sorted((number, token[1:-1] if token[0] == "<" else token[2:]) for token, number in ids.items())
     given = {
         "id": int64s(number for number, _ in found),

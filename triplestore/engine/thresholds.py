@@ -1,4 +1,4 @@
-"""Which files are compared whole, and how Spark divides tables. No value of any of them changes a result."""
+"""Which files are compared whole, and how Spark divides tables. No value changes a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When expressions become SQL, and when Python evaluates them. No value of any of them changes a result."""
+"""When expressions become SQL, and when Python evaluates them. No value changes a result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Sizes by which every package chooses between two ways to one result, or how much it does at a time. What only one
-package decides is in its own module of this name. No value of any of them changes a result."""
+package decides is in its own module of this name. No value changes a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When what is queried often is held in memory. No value of any of them changes a result."""
+"""When what is queried often is held in memory. No value changes a result."""
 
 from __future__ import annotations
 

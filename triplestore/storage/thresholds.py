@@ -1,4 +1,4 @@
-"""How files are kept. No value of any of them changes a result."""
+"""How files are kept. No value changes a result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Of a store'\''s files; at least 1."""
+    """Of a store's files; at least 1."""
 
     parallel: int = 8
     """Files that are brought, sent, asked for one by one, or verified at a time."""

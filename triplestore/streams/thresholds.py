@@ -1,4 +1,4 @@
-"""When another algorithm is tried for the windows of a stream. No value of any of them changes a result."""
+"""When another algorithm is tried for the windows of a stream. No value changes a result."""
 
 from __future__ import annotations
 
