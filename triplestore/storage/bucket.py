@@ -112,9 +112,14 @@ class Bucket:
         except FileNotFoundError:
             return None
 
-    def listed(self, folder: str) -> list[Entry]:
+    def names(self, folder: str) -> list[str]:
+        """See `Place`."""
+        return [entry.name for entry in self.listed(folder)]
+
+    def listed(self, folder: str, prefix: str = "") -> list[Entry]:
         """See `Place`. Those of its folders have their paths in it as names."""
-        return [entry._replace(name=entry.name.removeprefix(f"{folder}/")) for entry in self._objects.listed(folder)]
+        found = (entry._replace(name=entry.name.removeprefix(f"{folder}/")) for entry in self._objects.listed(folder))
+        return [entry for entry in found if entry.name.startswith(prefix)]
 
     def now(self) -> float:
         """See `Place`."""

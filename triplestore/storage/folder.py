@@ -111,11 +111,19 @@ class Folder:
             return None
         return Entry(name, found.st_size, found.st_mtime)
 
-    def listed(self, folder: str) -> list[Entry]:
+    def names(self, folder: str) -> list[str]:
+        """See `Place`."""
+        try:
+            return os.listdir(self.path / folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def listed(self, folder: str, prefix: str = "") -> list[Entry]:
         """See `Place`."""
         try:
             with os.scandir(self.path / folder) as found:
-                return [entry for one in found if (entry := _entry(one)) is not None]
+                named = [one for one in found if one.name.startswith(prefix)]
+                return [entry for one in named if (entry := _entry(one)) is not None]
         except (FileNotFoundError, NotADirectoryError):
             return []
 

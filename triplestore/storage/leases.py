@@ -233,7 +233,7 @@ def over(held: Holder) -> bool:
 
 def writing(place: Place) -> bool:
     """Whether a writer is alive, or may be: where nothing can be written, no clock tells how old a lease is."""
-    found = [f"{VERSIONS}/{file.name}" for file in place.listed(VERSIONS) if file.name.startswith(PREFIX)]
+    found = [f"{VERSIONS}/{name}" for name in place.names(VERSIONS) if name.startswith(PREFIX)]
     try:
         now = place.now() if found else 0.0
     except (OSError, TriplakeError):

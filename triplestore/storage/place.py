@@ -69,8 +69,11 @@ class Place(Protocol):
     def entry(self, name: str) -> Entry | None:
         """A file, None where there is none."""
 
-    def listed(self, folder: str) -> list[Entry]:
-        """The files of a folder by their names in it; none without it."""
+    def names(self, folder: str) -> list[str]:
+        """The names of the files of a folder; none without it."""
+
+    def listed(self, folder: str, prefix: str = "") -> list[Entry]:
+        """The files of a folder whose names begin with `prefix`, by their names in it; none without it."""
 
     def now(self) -> float:
         """The time by the clock of the place, as in `Entry`."""

@@ -167,7 +167,7 @@ def _drawn(place: Place, version: int) -> tuple[int, Lease, set[int]]:
 
 def _tickets(place: Place) -> dict[int, float]:
     """The numbers of all tickets, each with the time when it was made or renewed."""
-    listed = place.listed(VERSIONS)
+    listed = place.listed(VERSIONS, PREFIX)
     return {int(found[1]): entry.modified for entry in listed if (found := _TICKET.fullmatch(entry.name))}
 
 

@@ -62,7 +62,7 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
     """Read every file of versions (default: of all), each once, and `triplake.json`. Those that a vacuum forgets
     meanwhile are left out."""
     # In this order: a file that is listed has a writer who is alive still, or whose version is among those read.
-    listed = [file.name for file in versions.place.listed(DATA)] if numbers is None else []
+    listed = versions.place.names(DATA) if numbers is None else []
     if leases.writing(versions.place):
         listed = []
     asked = tuple(versions.numbers() if numbers is None else numbers)
@@ -90,7 +90,7 @@ def verify(versions: Versions, numbers: Iterable[int] | None = None) -> Verified
     read, paths = all(d.table or d.path == MARK for d in damages), {file.path for file in named}
     strays = tuple(name for name in listed if read and name not in paths)
     if strays:
-        still = {file.name for file in versions.place.listed(DATA)}
+        still = set(versions.place.names(DATA))
         strays = tuple(name for name in strays if name in still)
     return Verified(asked, len(named), sum(file.bytes for file in named), unsummed, tuple(damages), strays)
 

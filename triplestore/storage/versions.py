@@ -213,7 +213,7 @@ class Versions:
         """Whether a process died here, or is at work, between making the folders and publishing version 1."""
         if not self.place.has_versions or self.numbers() or self._format() not in READABLE:
             return False
-        return self.place.entry(MAKING) is not None or not self.place.listed(DATA)
+        return self.place.entry(MAKING) is not None or not self.place.names(DATA)
 
     @property
     def format(self) -> int | None:
@@ -278,7 +278,7 @@ class Versions:
 
     def numbers(self) -> list[int]:
         """The versions that can be read, ascending."""
-        names = (entry.name for entry in self.place.listed(VERSIONS))
+        names = self.place.names(VERSIONS)
         return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
 
     def read(self, version: int | None = None) -> Manifest:
@@ -322,7 +322,7 @@ class Versions:
         """Why there is no version."""
         if self.place.entry(MAKING) is not None and leases.living(self.place, MAKING, self.place.now()):
             return UsageError(f"{self.path} is being made by another process; wait until it is done")
-        if self.place.entry(MARK) is None and not self.place.listed(DATA):
+        if self.place.entry(MARK) is None and not self.place.names(DATA):
             return UsageError(f"there is no store at {self.path} any more")
         return DamagedStoreError(
             f"{self.path} holds no version. If its making was interrupted, make it again with `triplake init` or "
