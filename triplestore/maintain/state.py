@@ -63,14 +63,16 @@ class ClosureState:
 
     def add(self, keys: Ids) -> Ids:
         """Add facts to I; returns those that were new."""
-        keys = union(keys)
-        new = keys[~self.facts.contains(keys)]
-        self.add_new(new)
+        new = self.facts.add(keys)
+        self._note_added(new)
         return new
 
     def add_new(self, new: Ids) -> None:
         """Add facts of which none is in I, sorted."""
         self.facts.add_new(new)
+        self._note_added(new)
+
+    def _note_added(self, new: Ids) -> None:
         self._added.add(new[~self._removed.take(new)])
 
     def remove(self, keys: Ids) -> Ids:

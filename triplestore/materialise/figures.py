@@ -62,7 +62,7 @@ class Figures:
 
     rounds: list[RoundFigures] = field(default_factory=list)
     absorbed: RoundFigures = field(default_factory=lambda: RoundFigures(0))
-    """What the given facts did before the first round: equalities among them merge terms."""
+    """The effect of the given facts before the first round: equalities among them merge terms."""
     seconds: float = 0.0
     doubted: int = 0
     dissolved: int = 0

@@ -1,5 +1,5 @@
-"""Sizes by which every package chooses between two ways to one result, or how much it does at a time. What only one
-package decides is in its own module of this name. No value changes a result."""
+"""Sizes by which every package chooses between two ways to one result, or how much it does at a time. Thresholds of
+only one package are in its own module of this name. No value changes a result."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ def encoded(tx: Transaction, raw: str, counters: Counters, graphs_too: bool = Fa
 
 
 def numbered(workspace: Workspace, known: Collection[str], wanted: Collection[str]) -> Numbered:
-    """The ids of tokens: of those in `known` that the dictionary has, of all in `wanted`. The workspace's
-    `term` has the new ones then."""
+    """The ids of tokens: of those in `known` that the dictionary has, of all in `wanted`. The view
+    `term` has the new ones once `Workspace.views` has made it."""
     workspace.without_terms()
     prints = _fingerprints(workspace)
     if prints is None or any(token[0] not in "<_" for token in wanted):
