@@ -131,6 +131,13 @@ DIFFERENCES: dict[str, Callable[[Case], bool]] = {
         c.of("<", ">", "<=", ">=") and any((operand or "").startswith('"NaN"') for operand in c.operands)
     ),
     "XPath F&O 3.1, 4.4.4: the ROUND of NaN is NaN": lambda c: c.of("ROUND") and (c.ours or "").startswith('"NaN"'),
+    "XPath F&O 3.1, 4.4.4: the ROUND of negative zero is negative zero": lambda c: (
+        c.of("ROUND") and (c.ours or "").startswith('"-0.0E0"')
+    ),
+    "SPARQL 17.5: the boolean of NaN is false": lambda c: c.of("boolean") and (c.operands[0] or "").startswith('"NaN"'),
+    "SPARQL 17.3: no operator orders texts with a language": lambda c: (
+        c.of("<", ">", "<=", ">=") and c.ours is None and any("@" in (operand or "") for operand in c.operands)
+    ),
     "XSD 1.1, G.4.2.5: \\w is of Unicode, with symbols and without the underscore": lambda c: (
         c.of("REGEX", "REPLACE")
         and "\\w" in c.form

@@ -16,7 +16,7 @@ from triplestore.dictionary import encoding, literals
 from triplestore.engine import Engine
 from triplestore.maintain.late_rounds import derive
 from triplestore.materialise.datatypes import Datatypes
-from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.tables import Tables
 from triplestore.model.equality import Equality
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, constants_of
@@ -48,7 +48,7 @@ def materialised(
         engine.view("given", "SELECT s, p, o FROM asserted")
         constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
     known = Datatypes(True) if datatypes else None
-    SemiNaive(engine, rules, equality, constants, many=many, datatypes=known, late=derive).materialise()
+    Tables(engine, rules, equality, constants, many=many, datatypes=known, late=derive).materialise()
     return expanded(engine, equality, datatypes)
 
 

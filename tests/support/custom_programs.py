@@ -18,7 +18,7 @@ from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.maintain.late_rounds import derive
 from triplestore.materialise.mint import Mint
-from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.tables import Tables
 from triplestore.model.errors import InputError
 from triplestore.model.rule import Rule, constants_of
 from triplestore.model.tables import TERM
@@ -166,7 +166,7 @@ def materialised(
     engine.create("asserted", "SELECT s, p, o FROM encoded")
     engine.view("given", "SELECT s, p, o FROM asserted")
     constants = Constants(encoding.lookup(engine, tokens), encoding.numbers_equal_to(engine, tokens))
-    SemiNaive(engine, rules, equality, constants, mint=Mint(engine, counters), late=derive).materialise()
+    Tables(engine, rules, equality, constants, mint=Mint(engine, counters), late=derive).materialise()
     got, violated = expanded(engine, equality)
     return everything(engine), got, violated
 

@@ -18,8 +18,8 @@ from triplestore.maintain.cache import ClosureCache, Derivations, Rows, Watch
 from triplestore.maintain.late_rounds import derive
 from triplestore.maintain.violations import Violation, clashes_in, wrong_types_in
 from triplestore.materialise.datatypes import Datatypes
-from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
+from triplestore.materialise.tables import Tables
 from triplestore.model.rule import Rule, constants_of
 from triplestore.model.terms import BUILTIN_IDS
 from triplestore.storage.manifest import Counters
@@ -60,9 +60,7 @@ class Bench:
     def materialise(self, asserted: Iterable[Fact]) -> State:
         self._assert(asserted)
         constants = self.reasoning.constants
-        SemiNaive(
-            self.engine, self.rules, self.equality, constants, datatypes=self.datatypes, late=derive
-        ).materialise()
+        Tables(self.engine, self.rules, self.equality, constants, datatypes=self.datatypes, late=derive).materialise()
         return self.state()
 
     def _assert(self, asserted: Iterable[Fact]) -> None:

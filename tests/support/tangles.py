@@ -37,8 +37,8 @@ from triplestore.maintain.extend import INSERTION
 from triplestore.maintain.late_rounds import derive
 from triplestore.maintain.policy import ALGORITHMS, COUNTING
 from triplestore.maintain.program import NotMaintainableError
-from triplestore.materialise.seminaive import SemiNaive
 from triplestore.materialise.statements import triples_table
+from triplestore.materialise.tables import Tables
 from triplestore.model.terms import BUILTIN_IDS, SAME_AS
 from triplestore.write.table_changes import same_as_rows, violation_rows
 
@@ -180,7 +180,7 @@ class _Mode:
         self._put(number - 1)
         bench.engine.load("plus", triples_table(plus))
         bench.engine.load("asserted", triples_table(sorted(self.asserted[number])))
-        SemiNaive(bench.engine, bench.rules, bench.equality, bench.reasoning.constants, late=derive).insert("plus")
+        Tables(bench.engine, bench.rules, bench.equality, bench.reasoning.constants, late=derive).insert("plus")
         self._expanded(f"inserted by tables, update {number}", number)
 
     def _expanded(self, what: str, number: int) -> None:

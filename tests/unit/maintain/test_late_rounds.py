@@ -15,25 +15,25 @@ from tests.support.seeds import seeds
 from tests.support.tangles import check
 from triplestore.engine import Engine
 from triplestore.materialise.late import LeavingTables
-from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.tables import Tables
 
 
 @pytest.fixture(params=[1, 2])
 def early(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Runs leave the tables at their first round, or the second; whether each attempt has led to an end."""
-    rounds, left, ended = dict[int, int](), SemiNaive._finish_in_memory, list[bool]()
+    rounds, left, ended = dict[int, int](), Tables._finish_in_memory, list[bool]()
 
     def due(self: LeavingTables, delta: int, facts: int) -> bool:
         rounds[id(self)] = rounds.get(id(self), 0) + 1
         return delta > 0 and rounds[id(self)] >= request.param
 
-    def counted(self: SemiNaive) -> None:
+    def counted(self: Tables) -> None:
         before = len(self.figures.rounds)
         left(self)
         ended.append(len(self.figures.rounds) > before)
 
     monkeypatch.setattr(LeavingTables, "due", due)
-    monkeypatch.setattr(SemiNaive, "_finish_in_memory", counted)
+    monkeypatch.setattr(Tables, "_finish_in_memory", counted)
     yield ended
     rounds.clear()
 

@@ -14,7 +14,7 @@ from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
 from triplestore.engine.duckdb import DuckDBEngine
-from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.tables import Tables
 from triplestore.model.terms import RDFS, TYPE, builtin
 from triplestore.model.thresholds import SIZES
 from triplestore.storage.manifest import Counters
@@ -25,13 +25,13 @@ def tokens(data: Taxonomy) -> list[Triple]:
     return [(s, p, o) for s, p, o, _ in (line.split(" ") for line in lines)]
 
 
-def close(engine: Engine, data: Taxonomy, many: int) -> SemiNaive:
+def close(engine: Engine, data: Taxonomy, many: int) -> Tables:
     encoding.builtin_terms(engine, "term")
     engine.load("raw", pa.table({c: [t[i] for t in tokens(data)] for i, c in enumerate("spo")}))
     encoding.encode(engine, "raw", Counters())
     engine.append("term", ["SELECT * FROM new_term"])
     engine.create("given", "SELECT s, p, o FROM encoded")
-    run = SemiNaive(engine, rulesets.named("owl2rl").rules, "rewrite", Constants({}), many=many)
+    run = Tables(engine, rulesets.named("owl2rl").rules, "rewrite", Constants({}), many=many)
     run.materialise()
     return run
 

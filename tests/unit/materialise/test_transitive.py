@@ -14,7 +14,7 @@ from triplake.rulesets import datalog
 from triplestore.compile.schema import Constants
 from triplestore.dictionary import encoding
 from triplestore.engine import Engine
-from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.tables import Tables
 from triplestore.model.rule import Rule
 from triplestore.model.terms import OWL, RDFS
 
@@ -88,7 +88,7 @@ def test_only_facts_are_derived(embedded: Engine) -> None:
     derived = {}
     for many in (1, 1000):
         constants = Constants(encoding.lookup(embedded, {ex("p"), ex("t")}))
-        figures = SemiNaive(embedded, rules, "off", constants, many=many).materialise()
+        figures = Tables(embedded, rules, "off", constants, many=many).materialise()
         derived[many] = figures.derived
         rounds = len(figures.rounds)
         assert rounds == 2 if many == 1 else rounds > 5
