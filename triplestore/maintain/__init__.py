@@ -17,7 +17,7 @@ from triplestore.engine import Engine
 from triplestore.materialise.datatypes import Datatypes
 from triplestore.materialise.figures import Figures, Report
 from triplestore.materialise.mint import Mint
-from triplestore.materialise.seminaive import SemiNaive
+from triplestore.materialise.tables import Tables
 from triplestore.model.equality import Equality
 from triplestore.model.rule import Rule, constants_of
 
@@ -55,11 +55,11 @@ class Reasoning:
         """Whether a rule has a NOT or an AGGREGATE."""
         return any(rule.negative for rule in self.rules)
 
-    def evaluation(self, engine: Engine, report: Report | None, mint: Mint | None, track: bool = False) -> SemiNaive:
+    def evaluation(self, engine: Engine, report: Report | None, mint: Mint | None, track: bool = False) -> Tables:
         """The semi-naive evaluation of the rules over the working tables of `engine`."""
         from triplestore.maintain import late_rounds  # which needs what this module defines
 
-        return SemiNaive(
+        return Tables(
             engine,
             self.rules,
             self.equality,
@@ -101,7 +101,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run of an algorithm. `mint` is for `SemiNaive`, where rules make terms."""
+    """One run of an algorithm. `mint` is for `Tables`, where rules make terms."""
 
     engine: Engine
     reasoning: Reasoning
@@ -109,6 +109,6 @@ class Task:
     report: Report | None = None
     mint: Mint | None = None
 
-    def evaluation(self, track: bool = False) -> SemiNaive:
+    def evaluation(self, track: bool = False) -> Tables:
         """The semi-naive evaluation of the task's rules. track: keep the net change in `added` and `removed`."""
         return self.reasoning.evaluation(self.engine, self.report, self.mint, track)

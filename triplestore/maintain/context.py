@@ -3,9 +3,8 @@ within a budget."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -136,16 +135,9 @@ class MaintenanceContext:
 
     # -- figures ---------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def round(self, delta: int) -> Iterator[RoundFigures]:
+    def round(self, delta: int) -> AbstractContextManager[RoundFigures]:
         """Time a round, and report it."""
-        started = time.perf_counter()
-        figures = RoundFigures(delta)
-        self.figures.rounds.append(figures)
-        yield figures
-        figures.seconds = time.perf_counter() - started
-        if self.report:
-            self.report(figures)
+        return self.figures.round(delta, self.report)
 
     def note(self, name: str, found: Ids | Relation) -> None:
         """Put a set of the algorithm into the figures, and pass it to `watch`."""

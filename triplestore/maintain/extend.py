@@ -1,9 +1,4 @@
-"""Insertion: semi-naive from the new facts, with rewriting (Motik et al. 2015), over the closure in memory.
-
-Per round: equalities merge classes, and facts that mention a lost representative are removed and rewritten; new facts
-are the delta; if it has schema facts, the rules are specialised again, and new instances fire over all facts; every
-rule instance with a fact of the delta fires once. The fixpoint is an empty delta.
-"""
+"""Insertion: semi-naive from the new facts (`triplestore.materialise.seminaive`), over the closure in memory."""
 
 from __future__ import annotations
 
@@ -12,10 +7,13 @@ from typing import Final
 
 import numpy as np
 
+from triplestore.compile.plan import Row, Shape
+from triplestore.compile.schema import Fact
 from triplestore.maintain.context import MaintenanceContext
 from triplestore.maintain.keys import NONE, Ids, member, union
 from triplestore.maintain.program import Specialised, instances_lost, shared
 from triplestore.materialise.figures import RoundFigures
+from triplestore.materialise.seminaive import semi_naive
 from triplestore.materialise.stages import both
 from triplestore.model.equality import Equality
 
@@ -26,44 +24,68 @@ INSERTION: Final = "semi-naive"
 def extend(run: MaintenanceContext, new: Ids, closed_by: Specialised | None = None) -> None:
     """Add facts (keys, in any terms) and their consequences to the closure; `run.program` follows. closed_by: the
     program under which the facts are closed; else what that before the run and the present one have in common."""
-    state = run.state
-    annotation = run.annotation
-    derived, figures = annotation.normalised(run, new), RoundFigures(0)
-    issued = run.program.unconditional
-    before = closed_by or shared(run.layout, run.before, run.program)
-    inserted, dirty = 0, _sorted(run.dirty)
-    while True:
-        merged = figures.merged
-        delta, changed = _absorbed(run, derived, figures)
-        delta, added = annotation.new(run, delta)
-        dirty = union(dirty, changed)
-        if len(state.schema_of(added)) or _stale(run, dirty):
-            run.program = _respecialised(run, added)
-            closed = run.layout.keys_of(run.program.schema)
-            closed = closed[~state.facts.contains(closed)]
-            delta, added = union(delta, closed), union(added, closed)
-        dirty = NONE
-        later = run.program.unconditional - issued
-        issued |= later
-        fresh = instances_lost(run.program, before)
-        if figures.merged > merged:
-            fresh = both(fresh, run.program.seeing(run.dirty))
-        if not (len(delta) or later or fresh):
-            break
-        with run.round(len(delta)) as figures:
-            run.recount_instances(before, run.program)
-            state.add_new(added)
-            inserted += len(delta)
-            run.afford(inserted)
-            kept, made = shared(run.layout, before, run.program), run.made
-            found = [
-                annotation.given(run, run.layout.keys_of(later)),
-                run.forward(kept.rules, delta, state.facts, NONE, figures, times=1),
-                run.heads_of(run.rules(fresh), state.facts, figures, times=1),
-            ]
-            run.check_made(made)
-            derived, before = np.concatenate(found), run.program
+    keys = Keys(run, new, closed_by or shared(run.layout, run.before, run.program))
+    keys.absorb(run.figures.absorbed)
+    semi_naive(keys, run.figures, run.report)
     complete_reflexive(run)
+
+
+class Keys:
+    """The closure in memory, as a backend of `semi_naive`. before: the program under which the facts are closed."""
+
+    def __init__(self, run: MaintenanceContext, new: Ids, before: Specialised) -> None:
+        self.run, self.before = run, before
+        self._derived = run.annotation.normalised(run, new)
+        self._delta = self._added = NONE  # facts that are to be read; those of them that did not hold
+        self._later: frozenset[Fact] = frozenset()  # what holds without condition, for the next round to derive
+        self._issued = run.program.unconditional  # what was in `_later`
+        self._fresh: dict[Shape, dict[Row, str]] = {}  # instances that look at all facts
+        self._dirty = _sorted(run.dirty)  # terms whose classes have changed since the program was made
+        self._grown = False  # whether a class has grown since the last round
+        self._inserted = 0
+
+    def absorb(self, figures: RoundFigures) -> None:
+        """See `Backend`."""
+        merged = figures.merged
+        delta, changed = _absorbed(self.run, self._derived, figures)
+        self._delta, self._added = self.run.annotation.new(self.run, delta)
+        self._dirty, self._grown = union(self._dirty, changed), figures.merged > merged
+
+    def specialise(self) -> int | None:
+        """See `Backend`."""
+        run = self.run
+        if len(run.state.schema_of(self._added)) or _stale(run, self._dirty):
+            run.program = _respecialised(run, self._added)
+            closed = run.layout.keys_of(run.program.schema)
+            closed = closed[~run.state.facts.contains(closed)]
+            self._delta, self._added = union(self._delta, closed), union(self._added, closed)
+        self._dirty = NONE
+        self._later = run.program.unconditional - self._issued
+        self._issued |= self._later
+        self._fresh = instances_lost(run.program, self.before)
+        if self._grown:
+            self._fresh = both(self._fresh, run.program.seeing(run.dirty))
+        return len(self._delta) if len(self._delta) or self._later or self._fresh else None
+
+    def derive(self, figures: RoundFigures) -> None:
+        """See `Backend`."""
+        run, facts = self.run, self.run.state.facts
+        run.recount_instances(self.before, run.program)
+        run.state.add_new(self._added)
+        self._inserted += len(self._delta)
+        run.afford(self._inserted)
+        kept, made = shared(run.layout, self.before, run.program), run.made
+        found = [
+            run.annotation.given(run, run.layout.keys_of(self._later)),
+            run.forward(kept.rules, self._delta, facts, NONE, figures, times=1),
+            run.heads_of(run.rules(self._fresh), facts, figures, times=1),
+        ]
+        run.check_made(made)
+        self._derived, self.before = np.concatenate(found), run.program
+
+    def begin_stratum(self) -> bool:
+        """See `Backend`. Strata are maintained one by one (`triplestore.maintain.dred_by_strata`)."""
+        return False
 
 
 def _absorbed(run: MaintenanceContext, derived: Ids, figures: RoundFigures) -> tuple[Ids, Ids]:

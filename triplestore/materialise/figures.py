@@ -76,6 +76,17 @@ class Figures:
     sets: dict[str, int] = field(default_factory=dict)
     phases: Phases = field(default_factory=Phases)
 
+    @contextmanager
+    def round(self, delta: int, report: Report | None, began: float | None = None) -> Iterator[RoundFigures]:
+        """Time a round, and report it. began: by `time.perf_counter`, if not now."""
+        started = time.perf_counter() if began is None else began
+        figures = RoundFigures(delta)
+        self.rounds.append(figures)
+        yield figures
+        figures.seconds = time.perf_counter() - started
+        if report:
+            report(figures)
+
     @property
     def derived(self) -> int:
         """Derivations: rule instances fired forwards, and facts met backwards. D in table 1 of Motik et al. 2015."""
