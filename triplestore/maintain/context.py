@@ -193,15 +193,16 @@ class MaintenanceContext:
             rows = touched(self.state, instances, relation, done, delta, delta, NONE)
             self.made_derivations(len(rows), figures)
             found.append((headed(self.state, instances, rows), False))
-        for instances in (*rules.forward, *(() if deleting else self.running)):
+        running = () if deleting else self.running
+        for instances, atoms in (*rules.reading(delta), *((some, range(len(some.shape.body))) for some in running)):
             if instances.member is not None and self.state.equality == Equality.REWRITE:
                 self.afford()
                 self.figures.joins += 1
                 linked = self._links(instances, instances.member, classes).with_new(delta, relation, older, done)
                 self._linked(linked, instances, figures, found)
                 continue
-            for focus, element in enumerate(instances.shape.body):
-                if not isinstance(element, Pattern):
+            for focus in atoms:
+                if not isinstance(instances.shape.body[focus], Pattern):
                     continue
                 self.afford()
                 others = [(relation, older if i < focus else done) for i in range(len(instances.shape.body))]
@@ -268,7 +269,7 @@ class MaintenanceContext:
         found: list[Ids] = []
         derived: list[Ids] = []
         cut = np.zeros(len(facts), dtype=np.bool_)
-        for instances in (*rules.backward, *rules.searched):
+        for instances in (*rules.deriving(facts), *rules.searched):
             self.afford()
             self.figures.joins += 1
             at, some, some_cut = bodies(
@@ -291,7 +292,7 @@ class MaintenanceContext:
         open_ = np.arange(len(facts), dtype=np.int64)
         for most in FEW:
             cut[open_] = False
-            for instances in rules.backward:
+            for instances in rules.deriving(facts[open_]):
                 left = open_[~found[open_]]
                 if not len(left):
                     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Final
 
@@ -147,6 +148,35 @@ class _Lookup:
         return start, np.where(there, self.ends[at + 1], start)
 
 
+class _ByPredicate:
+    """Which instances have an atom that may match a fact, by the fact's predicate. atoms: those of the body that count,
+    None for all."""
+
+    def __init__(self, every: Sequence[Instances], atoms: Collection[int] | None = None) -> None:
+        self._every = every
+        self._open: list[tuple[int, int]] = []  # (instances, atom) where the predicate is a variable
+        self._known: dict[int, list[tuple[int, int]]] = {}
+        for number, instances in enumerate(every):
+            for atom, element in enumerate(instances.shape.body):
+                if not isinstance(element, Pattern) or (atoms is not None and atom not in atoms):
+                    continue
+                if not isinstance(element.p, K):
+                    self._open.append((number, atom))
+                    continue
+                for predicate in distinct(instances.rows[:, element.p.number]).tolist():
+                    self._known.setdefault(predicate, []).append((number, atom))
+
+    def of(self, layout: Layout, facts: Ids) -> list[tuple[Instances, list[int]]]:
+        """The instances of which an atom may match one of some facts, and these atoms."""
+        found = set(self._open)
+        for predicate in layout.predicates_of(facts).tolist():
+            found.update(self._known.get(predicate, ()))
+        atoms: dict[int, list[int]] = {}
+        for number, atom in sorted(found):
+            atoms.setdefault(number, []).append(atom)
+        return [(self._every[number], some) for number, some in atoms.items()]
+
+
 class Rules:
     """A program's instances over codes, but for shapes with `Occurs`. recursion: have the recursive instances of a
     shape apart from the others.
@@ -183,6 +213,22 @@ class Rules:
                 self.forward.append(Instances(shape, codes, recursive, member=member))
                 self.backward.append(Instances(backward(shape), codes, recursive))
         self.forward += self.expressive
+
+    def reading(self, facts: Ids) -> list[tuple[Instances, list[int]]]:
+        """The instances of `forward` of which a body atom may match one of some facts, and these atoms."""
+        return self._read.of(self.layout, facts)
+
+    def deriving(self, facts: Ids) -> list[Instances]:
+        """The instances of `backward` that may derive one of some facts."""
+        return [instances for instances, _ in self._derived.of(self.layout, facts)]
+
+    @cached_property
+    def _read(self) -> _ByPredicate:
+        return _ByPredicate(self.forward)
+
+    @cached_property
+    def _derived(self) -> _ByPredicate:
+        return _ByPredicate(self.backward, (0,))
 
     @classmethod
     def recursive(cls, rules: Rules) -> Rules:

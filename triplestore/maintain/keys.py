@@ -147,6 +147,10 @@ class Layout:
         mask = (1 << self.bits) - 1
         return (keys >> self.bits) & mask, self._predicates[keys >> (2 * self.bits)], keys & mask
 
+    def predicates_of(self, keys: Ids) -> Ids:
+        """The codes of the predicates of keys, distinct and sorted."""
+        return distinct(self._predicates[distinct(keys >> (2 * self.bits))])
+
     def turned(self, keys: Ids) -> Ids:
         """Keys with subject and object exchanged: (p, s, o) to (p, o, s) and back."""
         mask = (1 << self.bits) - 1
