@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Final, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from triplestore.engine import WrittenFile
 from triplestore.engine.arrow import as_numpy
-from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, merged, minus, union
+from triplestore.maintain.keys import NONE, Ids, Layout, Mask, member, merged, minus, places, union
 from triplestore.maintain.thresholds import THRESHOLDS
 from triplestore.model.tables import FACT, Table
 from triplestore.model.terms import KIND_BITS
@@ -190,12 +191,19 @@ class FileRun:
         self._turned: Run | None = None
         low, high = (layout.encode(bounds.reshape(-1)).reshape(-1, 3) for bounds in (file.low, file.high))
         self._low_p, self._high_p = low[:, 0], high[:, 0]
-        self._low, self._high = _bounds(low, high, layout.bits)
         self._least, self._greatest = (bounds[:, 1] << layout.bits | bounds[:, 2] for bounds in (low, high))
         self._least_rows = max(
             1, int(file.rows[: max(1, len(file.rows) - 1)].min())
         )  # the last page may have any number
-        layout.register(self._predicates().tolist())
+        self._own = self._predicates()
+        layout.register(self._own.tolist())
+        shift = 2 * layout.bits
+        lower, upper = (
+            np.searchsorted(self._own, p) << shift | bounds
+            for p, bounds in zip((self._low_p, self._high_p), _bounds(low, high, layout.bits), strict=True)
+        )
+        self._lower = np.maximum.accumulate(lower)  # by places in `_own`, so that they ascend from page to page
+        self._upper = np.minimum.accumulate(upper[::-1])[::-1]
 
     def _predicates(self) -> Ids:
         """Those in the file: a page with two may have others between."""
@@ -209,7 +217,8 @@ class FileRun:
     def member(self, keys: Ids) -> Mask:
         """See `Run`."""
         found = np.zeros(len(keys), dtype=np.bool_)
-        found[self.ranges(keys, keys, len(self) + 1)[0]] = True
+        for page, at in self._by_page(*self._pages(keys, keys)) if len(keys) else ():
+            found[at] |= member(keys[at], page)
         return found
 
     def ranges(self, low: Ids, last: Ids, most: int, room: int = ALL) -> Found:
@@ -291,27 +300,24 @@ class FileRun:
     def _pages(self, low: Ids, last: Ids) -> tuple[Ids, Ids]:
         """The pages that may have keys of each range: from the first, before the end."""
         shift = 2 * self._layout.bits
-        wanted, mask = (low <= last) & (low >= 0), (1 << shift) - 1
-        codes = self._layout.predicates[np.where(wanted, low >> shift, 0)]
-        start = np.searchsorted(self._high_p, codes)
-        stop = np.maximum(np.searchsorted(self._low_p, codes, "right"), start)  # after the predicate's last page
-        stop = np.where(wanted, stop, start)
-        final = np.maximum(stop - 1, start)
-        first = _bisect(self._high, start, final, lambda values, at: values < (low[at] & mask))
-        # A range that ends with its predicate has a `last` of all ones below it.
-        end = _bisect(self._low, np.minimum(start + 1, stop), stop, lambda values, at: values <= (last[at] & mask))
-        return first, np.where(stop > start, np.maximum(end, first), first)
+        codes = self._layout.predicates[low >> shift]
+        at, own = places(codes, self._own)
+        base, mask = at << shift, (1 << shift) - 1
+        first = np.searchsorted(self._upper, base | (low & mask))
+        end = np.searchsorted(self._lower, base | (last & mask), "right")
+        return first, np.where(own & (low <= last) & (low >= 0), np.maximum(end, first), first)
 
     def _by_page(self, first: Ids, end: Ids) -> Iterator[tuple[Ids, Ids]]:
         """(the keys of a page, the rows whose ranges it may have), for every such page."""
         counts = end - first
         rows = np.repeat(np.arange(len(first), dtype=np.int64), counts)
         pages = np.arange(len(rows), dtype=np.int64) + np.repeat(end - np.cumsum(counts), counts)
-        order = np.argsort(pages, kind="stable")
-        rows, pages = rows[order], pages[order]
-        cuts = np.flatnonzero(np.diff(pages)) + 1
-        parts = [at for at in np.split(np.arange(len(rows)), cuts) if len(at)]
-        return zip(self._keys([int(pages[at[0]]) for at in parts]), (rows[at] for at in parts), strict=True)
+        if (pages[1:] < pages[:-1]).any():
+            order = np.argsort(pages, kind="stable")
+            rows, pages = rows[order], pages[order]
+        starts = np.flatnonzero(np.append(True, pages[1:] != pages[:-1])[: len(pages)]).tolist()
+        parts = (rows[start:stop] for start, stop in pairwise([*starts, len(rows)]))
+        return zip(self._keys(pages[starts].tolist()), parts, strict=True)
 
     def _keys(self, pages: Sequence[int]) -> Iterator[Ids]:
         """The keys of pages, sorted, one page after the other; those that are not kept are read some at a time."""
@@ -426,9 +432,7 @@ def _bounds(low: Ids, high: Ids, bits: int) -> tuple[Ids, Ids]:
     """For each page of a file of sorted rows (p, a, b): a lower and an upper bound of its keys, without p. low, high:
     the least and the greatest value of each column in each page, arrays of (page, column).
 
-    The lower bounds hold for keys of the first predicate of a page and ascend from the second page that has this
-    predicate to the last one; the upper bounds hold for keys of its last predicate and ascend from the first page that
-    has that one to the one before the last. `FileRun._pages` searches for no others.
+    The lower bounds hold for keys of the first predicate of a page, the upper bounds for keys of its last one.
 
     Rows are sorted, so the first key of a page of one predicate has the least a of the page, and a b between the least
     and the greatest; the last key likewise. No key of the page before is greater than the first key, and none of the
@@ -445,20 +449,6 @@ def _bounds(low: Ids, high: Ids, bits: int) -> tuple[Ids, Ids]:
     lower[1:] = np.where(joined & single[:-1], np.maximum(least[1:], before[:-1]), least[1:])
     upper[:-1] = np.where(joined & single[1:], np.minimum(greatest[:-1], after[1:]), greatest[:-1])
     return lower, upper
-
-
-def _bisect(values: Ids, start: Ids, stop: Ids, below: Callable[[Ids, Ids], Mask]) -> Ids:
-    """For each row the first place from `start` to before `stop` whose value is not `below`, else `stop`. below: of
-    values and the rows that they are looked at for; true of those before a place, false of those from there on."""
-    low, high = start.copy(), stop.copy()
-    at = np.flatnonzero(low < high)
-    while len(at):
-        middle = (low[at] + high[at]) >> 1
-        before = below(values[middle], at)
-        low[at[before]] = middle[before] + 1
-        high[at[~before]] = middle[~before]
-        at = at[low[at] < high[at]]
-    return low
 
 
 def _distinct_ranges(low: Ids, last: Ids) -> tuple[Ids, Ids, Ids]:
