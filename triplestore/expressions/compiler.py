@@ -12,7 +12,7 @@ from triplestore.expressions.compare import equality_key, equals, less, same_ter
 from triplestore.expressions.constants import compare_exact, compare_instant, is_exact, is_instant, is_ordered
 from triplestore.expressions.constructors import bnode, to_iri
 from triplestore.expressions.decimals import NULL
-from triplestore.expressions.evaluation import Program, is_operator, weight
+from triplestore.expressions.evaluation import Program, is_arithmetic, is_operator, weight
 from triplestore.expressions.functions import FUNCTIONS, KEEPING
 from triplestore.expressions.membership import among, listed
 from triplestore.expressions.regex import read, replacement
@@ -305,6 +305,11 @@ class Expressions:
             case "IRI":
                 return to_iri(self.dialect, self.value(arguments[0]), self.base)
         values = [self.value(part) for part in arguments]
+        if is_arithmetic(name) and len(name) > 1:
+            found = values[0]
+            for operator, value in zip(name, values[1:], strict=True):
+                found = self.stage(KEEPING[operator](self.dialect, self.keep, found, value))
+            return found
         if any(value.failed for value in values) and (name in _OPERATORS or name in KEEPING or name in FUNCTIONS):
             return ERROR
         match name:

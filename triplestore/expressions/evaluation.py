@@ -45,11 +45,12 @@ def least(rows: float, dialect: Dialect) -> int:
 
 def is_operator(expression: Expression) -> bool:
     """Whether an expression is one of the operators here."""
-    return isinstance(expression, Call) and (expression.name in OPERATORS or _is_chain(expression.name))
+    return isinstance(expression, Call) and (expression.name in OPERATORS or is_arithmetic(expression.name))
 
 
-def _is_chain(name: str) -> bool:
-    """Whether a name is that of arithmetic: an operator for each gap between the operands, from left to right."""
+def is_arithmetic(name: str) -> bool:
+    """Whether a name is that of arithmetic: an operator for each gap between the operands, from left to right. Long
+    chains of operators are one call."""
     return name[:1] in ARITHMETIC and ARITHMETIC.issuperset(name)
 
 
@@ -62,8 +63,8 @@ def weight(expression: Expression) -> int:
         if not calls:
             return found
         for call in calls:
-            many = len(call.arguments) - 1 if call.name in ("CONCAT", "COALESCE") or _is_chain(call.name) else 1
-            found += many * (5 if _is_chain(call.name) else _WEIGHTS.get(call.name, 1))
+            many = len(call.arguments) - 1 if call.name in ("CONCAT", "COALESCE") or is_arithmetic(call.name) else 1
+            found += many * (5 if is_arithmetic(call.name) else _WEIGHTS.get(call.name, 1))
         level = [argument for call in calls for argument in call.arguments]
     return 0
 
@@ -182,7 +183,7 @@ def _step(name: str, parts: Sequence[int | str], before: Sequence[Step]) -> Step
         place = int(parts[0])
         return lambda row: row.operands[place]
     steps = [before[int(part)] for part in parts]
-    if _is_chain(name):
+    if is_arithmetic(name):
         return _chain(name, steps)
     match name:
         case "&&" | "||":

@@ -19,8 +19,8 @@ class Thresholds:
     cheap: int = 20
     """The weight from which Python evaluates an expression over few rows: a sum 20 deep takes 12 ms, by SQL 114."""
 
-    heavy: int = 2_000
-    """The weight from which Python evaluates an expression whatever the rows: an IF 40 deep takes 15 ms, by SQL 87."""
+    heavy: int = 1_000
+    """The weight from which Python evaluates an expression whatever the rows: DuckDB refuses SQL of 250 sums."""
 
     deepest: int = 150
     """Levels of an expression that Python evaluates: it calls itself for each."""

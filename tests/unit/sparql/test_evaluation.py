@@ -117,6 +117,18 @@ def test_random_expressions_often(embedded: Engine, monkeypatch: pytest.MonkeyPa
     test_random_expressions(embedded, monkeypatch, seed)
 
 
+@pytest.mark.parametrize("strings", [False, pytest.param(True, marks=pytest.mark.long)], ids=["numbers", "mixed"])
+@pytest.mark.parametrize("operands", [103, *(pytest.param(n, marks=pytest.mark.long) for n in (199, 211))])
+def test_long_chains_over_many_rows(embedded: Engine, operands: int, strings: bool) -> None:
+    """More operands than the parser nests, over more rows than long expressions are evaluated for."""
+    rows, times = SIZES.objects + 1, (operands - 1) // 3
+    terms = [f'"{n}"' if strings and n % 4 == 0 else f'"{n}"^^<{XSD}integer>' for n in range(1, rows + 1)]
+    graph = make_graph(embedded, [(f"<u:s{n}>", "<u:p>", term) for n, term in enumerate(terms)])
+    chain = "?v" + " + ?v - ?v + ?v" * times
+    found = query(graph, f"SELECT ?n {{ ?s <u:p> ?v BIND({chain} AS ?e) FILTER(?e > 0) BIND(?e / ?v AS ?n) }}").tokens()
+    assert [row[0].split('"')[1].removesuffix(".0") for row in found] == [str(times + 1)] * sum(XSD in t for t in terms)
+
+
 @pytest.mark.long_on_spark
 def test_a_chain_of_sums_over_many_rows(engine: Engine) -> None:
     """More rows than long expressions are evaluated for on DuckDB; as SQL, an engine may not end planning these."""
