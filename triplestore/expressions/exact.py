@@ -107,8 +107,8 @@ def _whole(digits: str) -> int:
 
 
 def _digits(number: int) -> str:
-    """str() of a positive number of any length."""
-    if number < 10**4000:
+    """str() of a positive number of any length, which Python bounds."""
+    if number.bit_length() <= 13_000:  # 3,914 digits at most
         return str(number)
     half = number.bit_length() * 3 // 20
     high, low = divmod(number, 10**half)
