@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -195,23 +195,19 @@ def check_format(number: object, path: Path | str, marked: str) -> None:
 
 
 def to_json(manifest: Manifest) -> dict[str, Any]:
-    prefixes = [asdict(found) for found in manifest.prefixes.declarations]
-    data = json.loads(json.dumps({"format": FORMAT, **asdict(manifest), "prefixes": prefixes}))
-    for table in data["tables"].values():
-        for file in (*table["files"], *table["tombstones"]):
-            _without_absent(file)
+    """A version as JSON takes it."""
+    data = json.loads(json.dumps(manifest, default=_fields))
+    data["prefixes"] = data["prefixes"]["declarations"]
     data["counters"][_EQUAL_VALUED] = data["counters"].pop("equal_valued")
-    return signed(data)
+    return signed({"format": FORMAT, **data})
 
 
-def _without_absent(file: dict[str, Any]) -> None:
-    """Leave out that a file has no second one, and no checksums of blocks, as most have none."""
-    if file["blocks"] is None:
-        del file["blocks"]
-    if file["turned"] is None:
-        del file["turned"]
-    else:
-        _without_absent(file["turned"])
+def _fields(found: Any) -> dict[str, Any]:
+    """The fields of a dataclass; that a file has no second one, and no checksums of blocks, is left out."""
+    fields = {name: getattr(found, name) for name in found.__dataclass_fields__}
+    if isinstance(found, WrittenFile):
+        return {name: value for name, value in fields.items() if value is not None}
+    return fields
 
 
 def _file(data: dict[str, Any]) -> WrittenFile:

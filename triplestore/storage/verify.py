@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -214,7 +214,9 @@ def wrong(
                     mended.append(file)
                 return ""
             if not place.remote or not file.sha256:
-                pq.read_metadata(place.opened(file))
+                opened = place.opened(file)
+                if not file.sha256 or not isinstance(opened, Path):  # else it was compared whole
+                    pq.read_metadata(opened)
         except FileNotFoundError:
             return "is missing"
         except DamagedStoreError as error:
@@ -224,5 +226,7 @@ def wrong(
             return f"cannot be read ({error})"
         return ""
 
-    with ThreadPoolExecutor(THRESHOLDS.parallel) as pool:
-        yield from ((file, what) for file, what in zip(files, pool.map(look, files), strict=True) if what)
+    with ExitStack() as stack:
+        slow = sums or place.remote
+        each = stack.enter_context(ThreadPoolExecutor(THRESHOLDS.parallel)).map if slow else map
+        yield from ((file, what) for file, what in zip(files, each(look, files), strict=True) if what)
