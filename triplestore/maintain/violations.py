@@ -33,6 +33,7 @@ from triplestore.materialise.datatypes import RULE, Datatypes, Names, asked, vio
 from triplestore.materialise.same_as import clashes_between, is_clash, once
 from triplestore.materialise.stages import equalities
 from triplestore.materialise.statements import triples_table
+from triplestore.materialise.violations import searches
 from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS, builtin
 from triplestore.model.thresholds import SIZES
@@ -122,19 +123,15 @@ def _found(
 ) -> set[Violation]:
     """The violations with a new fact, or by an instance that is new or mentions a `changed` class (two of whose terms
     may be parameters, and then no fact says that they are equal)."""
-    before, conditions = run.before.program.constraints, run.conditions
+    before, now, conditions = run.before.program, run.program.program, run.conditions
     found: set[Violation] = set()
-    for (rule, shape), rows in run.program.program.constraints.items():
-        if shape.uses_occurs:
-            continue
-        known = {} if rule in renewed else before.get((rule, shape), {})
-        new = [] if known is rows and not changed else [r for r in rows if r not in known or not changed.isdisjoint(r)]
-        if not new and not len(fresh) and not shape.negative:
+    for rule, shape, new, known in searches(before, now, lambda rule, _: rule in renewed, changed):
+        if shape.uses_occurs or not (new or len(fresh) or shape.negative):
             continue
         listed = run.program.listed if shape.uses_lists else None
         _check_open(run, shape, len(run.state.facts) if new else len(fresh))
         if new:
-            instances = Instances(shape, encoded(run.layout, new, shape))
+            instances = Instances(shape, encoded(run.layout, list(new), shape))
             output = all_matches(
                 *(instances, run.state.facts, run.state.classes),
                 listed=listed,
@@ -142,12 +139,11 @@ def _found(
                 conditions=conditions,
             )
             found |= _rows(run, rule, output)
-        if len(new) == len(rows):
+        if not known:
             continue
         instances = run.program.constraint(rule, shape)
         if new:
-            old = [row for row in rows if row in known and changed.isdisjoint(row)]
-            instances = Instances(shape, encoded(run.layout, old, shape))
+            instances = Instances(shape, encoded(run.layout, list(known), shape))
         if shape.negative:
             assert conditions is not None
             assert deltas is not None

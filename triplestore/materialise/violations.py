@@ -6,7 +6,7 @@ datatype.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from functools import partial
 
 import pyarrow as pa
@@ -25,6 +25,21 @@ from triplestore.materialise.stages import Instances, equalities
 from triplestore.materialise.statements import instances, possible, triples_table
 from triplestore.model.equality import Equality
 from triplestore.model.terms import FIRST_LITERAL, SAME_AS
+
+
+def searches(
+    before: Program, now: Program, again: Callable[[str, Shape], bool], changed: Set[int] = frozenset()
+) -> Iterator[tuple[str, Shape, Collection[Row], Collection[Row]]]:
+    """What to search for violations since the program was `before`: (rule, shape, the instances of that constraint that
+    are matched with all facts, those that are matched only with new ones). The first are new, or mention a term whose
+    class has `changed`, or are of a constraint that is to be searched `again`."""
+    for (rule, shape), rows in now.constraints.items():
+        known = {} if again(rule, shape) else before.constraints.get((rule, shape), {})
+        if known is rows and not changed:
+            yield rule, shape, (), rows
+            continue
+        fresh = [row for row in rows if row not in known or not changed.isdisjoint(row)]
+        yield rule, shape, fresh, rows if not fresh else [r for r in rows if r in known and changed.isdisjoint(r)]
 
 
 class Violations:
@@ -105,25 +120,25 @@ class Violations:
                 selected = partial(select_array, shape, scans, source, rule, terms=self.terms)
                 selects.append(Spelled(self.engine.dialect, selected))
 
-        program = self.specialisation.program
+        before, program = self.before, self.specialisation.program
         sources: dict[type, str] = {Pattern: "fact", Occurs: "occurs"}
         if program.listed:
             sources[Listed] = scratch.load("listed", triples_table(sorted(program.listed)))
-        relisted = program.listed != self.before.listed
-        known_before = (*self.before.constraints, *program.constraints)
-        if negative := {rule for rule, shape in known_before if shape.negative}:  # new facts may undo their violations
+        relisted = program.listed != before.listed
+        constraints = (*before.constraints, *program.constraints)
+        if negative := {rule for rule, shape in constraints if shape.negative}:  # new facts may undo their violations
             self._forget(lambda rule, _: rule in negative)
-        for (rule, shape), rows in program.constraints.items():
-            usable = [row for row in rows if possible(shape, row, self.facts.predicates)]
-            partly = since and shape.monotone and not shape.uses_occurs and not (relisted and shape.uses_lists)
-            partly = partly and not shape.sees_parameters and rule not in negative
-            known = self.before.constraints.get((rule, shape), {}) if partly else {}
-            fresh = [row for row in usable if row not in known]
+
+        def again(rule: str, shape: Shape) -> bool:
+            partly = since is not None and shape.monotone and not (shape.uses_occurs or shape.sees_parameters)
+            return not partly or (relisted and shape.uses_lists) or rule in negative
+
+        for rule, shape, *parts in searches(before, program, again):
+            fresh, known = ([row for row in rows if possible(shape, row, self.facts.predicates)] for rows in parts)
             find(rule, shape, fresh, None)
-            old = [row for row in usable if row in known]
-            for focus, element in enumerate(shape.body) if old else ():
+            for focus, element in enumerate(shape.body) if known else ():
                 if not isinstance(element, Listed):
-                    find(rule, shape, old, focus)
+                    find(rule, shape, known, focus)
         direct = sorted(program.violations)
         if direct:
             rules, facts = zip(*direct, strict=True)
