@@ -29,6 +29,7 @@ SUFFIXES: Final = {
     "application/xml": ".rdf",
     "text/xml": ".rdf",
     "application/ld+json": ".jsonld",
+    "application/json": ".jsonld",
     "application/trig": ".trig",
     "application/n-quads": ".nq",
 }
