@@ -313,6 +313,9 @@ def _members(
 ) -> Iterator[Binding]:
     """The bindings for each member of the lists at one node. Positions are compared in one list: atoms that ask for
     them, of one node, take its members from the same list, and those of one position are the same."""
+    known = binding.get(element.item.name) if isinstance(element.item, Var) else None
+    if known is not None:
+        lists = [[(position, item) for position, item in members if item == known] for members in lists]
     longest = max(map(len, lists), default=0)
     if most is not None and longest > most:
         raise LimitError(

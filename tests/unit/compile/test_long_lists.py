@@ -144,6 +144,7 @@ def test_a_list_too_long_to_be_joined_is_told(tmp_path: Path, axiom: str, most: 
     ("kind", "link", "data", "rule"),
     [
         ("AllDisjointClasses", "members", ":x a :m7 , :m19999 .", "cax-adc"),
+        ("AllDifferent", "members", ":m7 owl:sameAs :m19999 .", "eq-diff2"),
         ("AllDifferent", "distinctMembers", ":m7 owl:sameAs :m19999 .", "eq-diff3"),
         ("AllDisjointProperties", "members", ":x :m7 :y ; :m19999 :y .", "prp-adp"),
     ],
