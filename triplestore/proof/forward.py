@@ -262,34 +262,29 @@ class Forward:
         groups: dict[tuple[tuple[str, int], ...], dict[int, tuple[Version | None, ...]]] = {}
         for env, witnesses in self._join(instance, found.half, find):
             key = tuple(sorted((name, value) for name, value in env.items() if name != left))
-            term = self._own(instance, found.half, witnesses, left, env)
+            term = self._own(instance, found.half, witnesses, env)[left]
             groups.setdefault(key, {}).setdefault(term, witnesses)
         for members in groups.values():
             if len({apart(term) for term in members}) > 1:
                 yield Hub(self.round + 1, Grouped(instance, found, self.round), list(members.items()))
 
     def _own(
-        self,
-        instance: Instance,
-        atoms: Sequence[int],
-        witnesses: Sequence[Version | None],
-        name: str,
-        env: dict[str, int],
-    ) -> int:
-        """The user's term of a variable: as its first witness has it."""
+        self, instance: Instance, atoms: Iterable[int], witnesses: Sequence[Version | None], env: dict[str, int]
+    ) -> dict[str, int]:
+        """The user's term of each variable: as its first witness has it."""
+        found: dict[str, int] = {}
         for index, version in zip(atoms, witnesses, strict=True):
             if version is not None:
                 for term, value in zip(instance.body.atoms[index], version.triple, strict=True):
-                    if term == name:
-                        return value
-        return env[name]
+                    if isinstance(term, str):
+                        found.setdefault(term, value)
+        return {name: found.get(name, value) for name, value in env.items()}
 
     def _firing(
         self, instance: Instance, env: dict[str, int], witnesses: tuple[Version | None, ...], find: Find
     ) -> Firing | None:
         """A match with a user's term for each variable; None where a filter fails."""
-        atoms = range(len(witnesses))
-        binding = {name: self._own(instance, atoms, witnesses, name, env) for name in env}
+        binding = self._own(instance, range(len(witnesses)), witnesses, env)
         for name, term in instance.body.seen:
             if find(binding.get(name, term)) != find(term):
                 return None
@@ -325,9 +320,9 @@ class Forward:
         stored = [i for i in listed if not (self._congruent and instance.premises[i][1] == SAME_AS)]
         stored.sort(key=lambda i: (len(self.versions[instance.premises[i]]), i))
         partial: list[tuple[dict[str, int], dict[int, Version]]] = [({}, {})]
+        bound: set[str] = set()
         for index in stored:
             atom = instance.body.atoms[index]
-            bound = set(partial[0][0])
             probes = [i for i, t in enumerate(atom) if not isinstance(t, str) or t in bound]
             table: dict[tuple[int, ...], list[tuple[Fact, Version]]] = {}
             for version in self.versions[instance.premises[index]]:
@@ -338,16 +333,21 @@ class Forward:
             extended = []
             for env, used in partial:
                 key = tuple(env[t] if isinstance(t := atom[i], str) else find(t) for i in probes)
-                for triple, version in table.get(key, ()):
-                    more = dict(env)
+                rows = table.get(key, [])
+                for number, (triple, version) in enumerate(rows, 1):
+                    # A list has an atom for each member: where there is one match, nothing is copied.
+                    more, witnesses = (env, used) if number == len(rows) else (dict(env), dict(used))
                     if all(
                         not isinstance(t, str) or more.setdefault(t, x) == x for t, x in zip(atom, triple, strict=True)
                     ):
-                        extended.append((more, {**used, index: version}))
+                        witnesses[index] = version
+                        extended.append((more, witnesses))
             if not extended:
                 return
             partial = extended
-        equalities = [i for i in listed if i not in stored]
+            bound.update(t for t in atom if isinstance(t, str))
+        matched = set(stored)
+        equalities = [i for i in listed if i not in matched]
         for env, used in partial:
             for more, witnesses in self._equal(instance, equalities, env, used, find):
                 yield more, tuple(witnesses.get(i) for i in listed)
