@@ -94,11 +94,13 @@ class Meter:
         """Bytes of the files that are being read."""
         if self._file is not None:
             try:
-                return self._file.tell()
+                found = self._file.tell()  # amid a read by another thread it may be off by a buffer
             except ValueError:  # closed since
-                return self._size
-        share = self._share() if self._size else None
-        self._most = max(self._most, int((share or 0) * self._size))  # a short statement follows the long one
+                found = self._size
+        else:
+            share = self._share() if self._size else None
+            found = int((share or 0) * self._size)  # a short statement follows the long one
+        self._most = max(self._most, found)
         return self._most
 
 
