@@ -182,7 +182,7 @@ def test_what_the_system_has_no_more_of_is_no_damage(kg: Path, monkeypatch: pyte
         raise OSError(number, os.strerror(number), "x")
 
     versions = Versions(kg)
-    for place, name in ((Folder, "read"), (verify, "sum_of"), (pq, "read_metadata"), (pq, "ParquetFile")):
+    for place, name in ((Folder, "read"), (verify, "sum_of"), (folder, "opened_here"), (pq, "ParquetFile")):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, refused)
             with pytest.raises(OSError, match="x") as raised:
