@@ -57,7 +57,7 @@ class Meter:
     """Measures the reading of sources. share: how much of its statement the engine has done, from 0 to 1, or None.
 
     Invariant: `_done` are the bytes of the files that are read to their end; of those that are being read Python holds
-    `_file` open, or the engine reads all `_size` bytes, `_most` of them so far."""
+    `_file` open, or the engine reads all `_size` bytes. `_most` is how many of either were last known to be read."""
 
     def __init__(self, sources: Sequence[Source], share: Callable[[], float | None]) -> None:
         self._share = share
@@ -76,7 +76,7 @@ class Meter:
 
     def watch(self, file: IO[bytes]) -> None:
         """Python reads this file, as it lies on the disk."""
-        self._file = file
+        self._file, self._most = file, 0
 
     def end(self) -> None:
         """The sources of the step are read."""
