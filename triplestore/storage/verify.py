@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -226,7 +226,6 @@ def wrong(
             return f"cannot be read ({error})"
         return ""
 
-    with ExitStack() as stack:
-        slow = sums or place.remote
-        each = stack.enter_context(ThreadPoolExecutor(THRESHOLDS.parallel)).map if slow else map
+    with ThreadPoolExecutor(THRESHOLDS.parallel) as pool:  # which starts no thread before it has work
+        each = pool.map if sums or place.remote else map
         yield from ((file, what) for file, what in zip(files, each(look, files), strict=True) if what)
