@@ -138,10 +138,12 @@ class Expressions:
             case Call() if self._is_long(expression):
                 return self.stage(parsed(self.dialect, self.keep, self._evaluated(expression)))
             case Call(name, arguments):
-                found = self._call(name, arguments)
-                if sum(len(getattr(found, part)) for part in PARTS) > THRESHOLDS.long:
-                    return self.stage(found)
-                return found
+                return self._shortened(self._call(name, arguments))
+
+    def _shortened(self, value: Value) -> Value:
+        """The value, in columns of its own if its SQL is long."""
+        long = sum(len(getattr(value, part)) for part in PARTS) > THRESHOLDS.long
+        return self.stage(value) if long else value
 
     def truth(self, expression: Expression) -> str:
         """The effective boolean value of an expression, as an SQL condition; NULL for an error."""
@@ -308,7 +310,7 @@ class Expressions:
         if is_arithmetic(name) and len(name) > 1:
             found = values[0]
             for operator, value in zip(name, values[1:], strict=True):
-                found = self.stage(KEEPING[operator](self.dialect, self.keep, found, value))
+                found = self._shortened(KEEPING[operator](self.dialect, self.keep, found, value))
             return found
         if any(value.failed for value in values) and (name in _OPERATORS or name in KEEPING or name in FUNCTIONS):
             return ERROR
