@@ -30,9 +30,9 @@ from triplestore.model.terms import FIRST_LITERAL, SAME_AS
 def searches(
     before: Program, now: Program, again: Callable[[str, Shape], bool], changed: Set[int] = frozenset()
 ) -> Iterator[tuple[str, Shape, Collection[Row], Collection[Row]]]:
-    """What to search for violations since the program was `before`: (rule, shape, the instances of that constraint that
-    are matched with all facts, those that are matched only with new ones). The first are new, or mention a term whose
-    class has `changed`, or are of a constraint that is to be searched `again`."""
+    """Plan the search for violations since the program was `before`. Yields the rule and shape of each constraint, its
+    instances to match with all facts, and those to match only with new facts. The former are new, mention a term whose
+    class has `changed`, or belong to a constraint that is to be searched `again`."""
     for (rule, shape), rows in now.constraints.items():
         known = {} if again(rule, shape) else before.constraints.get((rule, shape), {})
         if known is rows and not changed:
